@@ -1,0 +1,73 @@
+/** Every refusal the system can give: the table decides HTTP status, client retry and exit text. Never match on messages. */
+interface ErrorRule {
+  readonly status: number;
+  readonly retry: boolean;
+  readonly title: string;
+}
+
+export const ERRORS = {
+  "request.not_json": { status: 400, retry: false, title: "The body is not JSON in UTF-8" },
+  "request.invalid": { status: 422, retry: false, title: "The request does not match the contract" },
+  "request.too_large": { status: 413, retry: false, title: "The request is too large" },
+  "request.rate_limited": { status: 429, retry: true, title: "Too many requests" },
+  "request.host_refused": { status: 403, retry: false, title: "This host or origin is not served" },
+  "request.key_reused": { status: 422, retry: false, title: "The idempotency key was used for another request" },
+  "auth.required": { status: 401, retry: false, title: "A valid credential is needed" },
+  "auth.forbidden": { status: 403, retry: false, title: "The credential does not allow this" },
+  "route.not_found": { status: 404, retry: false, title: "There is nothing at this address" },
+  "project.not_found": { status: 404, retry: false, title: "No such project" },
+  "project.exists": { status: 409, retry: false, title: "A project of this name exists" },
+  "project.in_use": { status: 409, retry: false, title: "The project still has running sandboxes" },
+  "token.not_found": { status: 404, retry: false, title: "No such token" },
+  "sandbox.not_found": { status: 404, retry: false, title: "No such sandbox" },
+  "sandbox.illegal_transition": { status: 409, retry: false, title: "The sandbox cannot do this in its state" },
+  "sandbox.terminal": { status: 409, retry: false, title: "The sandbox has ended" },
+  "sandbox.fenced": { status: 409, retry: false, title: "A newer generation of this sandbox has taken over" },
+  "provider.unavailable": { status: 422, retry: false, title: "The provider is not available here" },
+  "runtime.unavailable": { status: 422, retry: false, title: "The runtime is not available here" },
+  "event.not_found": { status: 404, retry: false, title: "No such event" },
+  "event.reserved": { status: 422, retry: false, title: "Only the server writes events of this type or source" },
+  "artifact.not_found": { status: 404, retry: false, title: "No such artifact" },
+  "artifact.mismatch": { status: 422, retry: false, title: "The bytes do not match the address" },
+  "message.not_found": { status: 404, retry: false, title: "No such message" },
+  "message.illegal_transition": { status: 409, retry: false, title: "The message cannot change to this state" },
+  "database.unavailable": { status: 503, retry: true, title: "The database does not answer" },
+  "database.start_failed": { status: 503, retry: false, title: "The embedded database did not start" },
+  "blob.unavailable": { status: 503, retry: true, title: "The artifact store cannot write" },
+  "data_dir.in_use": { status: 503, retry: false, title: "The data directory belongs to another server" },
+  "data_dir.newer": { status: 503, retry: false, title: "The data directory was written by another PostgreSQL version" },
+  "data_dir.full": { status: 503, retry: true, title: "The disk is full" },
+  "migration.changed": { status: 503, retry: false, title: "An applied migration was changed" },
+  "migration.newer": { status: 503, retry: false, title: "The database was migrated by a newer version" },
+  "config.invalid": { status: 503, retry: false, title: "The configuration is not valid" },
+  "server.not_ready": { status: 503, retry: true, title: "The server is not ready" },
+  "server.failed": { status: 500, retry: true, title: "The server failed; this is a bug" },
+} as const satisfies Record<string, ErrorRule>;
+
+export type ErrorCode = keyof typeof ERRORS;
+
+export interface FieldComplaint {
+  readonly path: string;
+  readonly message: string;
+}
+
+/** An expected refusal at the edge of a process. Anything else that is thrown is a bug. */
+export class AppError extends Error {
+  readonly code: ErrorCode;
+  readonly fields: readonly FieldComplaint[];
+  readonly retryAfterSeconds: number | undefined;
+
+  constructor(
+    code: ErrorCode,
+    detail?: string,
+    more: { cause?: unknown; fields?: readonly FieldComplaint[]; retryAfterSeconds?: number } = {},
+  ) {
+    super(detail ?? ERRORS[code].title, more.cause === undefined ? undefined : { cause: more.cause });
+    this.name = "AppError";
+    this.code = code;
+    this.fields = more.fields ?? [];
+    this.retryAfterSeconds = more.retryAfterSeconds;
+  }
+}
+
+export const isErrorCode = (value: string): value is ErrorCode => Object.hasOwn(ERRORS, value);

@@ -1,0 +1,47 @@
+/** The names of things. Ids are checked by shape at every border, so a malformed one never reaches a query. */
+import { z } from "zod";
+
+const UUID = "[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}";
+
+export const SandboxId = z
+  .string()
+  .regex(/^drover-[0-9a-f]{8}-[0-9a-f]{6}$/)
+  .brand<"SandboxId">();
+export type SandboxId = z.infer<typeof SandboxId>;
+
+export const ProjectId = z
+  .string()
+  .regex(new RegExp(`^project-${UUID}$`))
+  .brand<"ProjectId">();
+export type ProjectId = z.infer<typeof ProjectId>;
+
+export const TokenId = z
+  .string()
+  .regex(/^tok-[0-9a-f]{12}$/)
+  .brand<"TokenId">();
+export type TokenId = z.infer<typeof TokenId>;
+
+export const MessageId = z
+  .string()
+  .regex(/^msg-[0-9a-f]{12}$/)
+  .brand<"MessageId">();
+export type MessageId = z.infer<typeof MessageId>;
+
+export const EventId = z
+  .string()
+  .regex(new RegExp(`^${UUID}$`))
+  .brand<"EventId">();
+export type EventId = z.infer<typeof EventId>;
+
+export const TaskId = z
+  .string()
+  .regex(new RegExp(`^${UUID}$`))
+  .brand<"TaskId">();
+export type TaskId = z.infer<typeof TaskId>;
+
+/** An artifact is named by the SHA-256 of its bytes. */
+export const ArtifactId = z
+  .string()
+  .regex(/^[0-9a-f]{64}$/)
+  .brand<"ArtifactId">();
+export type ArtifactId = z.infer<typeof ArtifactId>;

@@ -1,0 +1,45 @@
+/** Every setting once: its names, default, meaning. Parameters > environment > .env > drover.yaml > defaults. */
+import { z } from "zod";
+
+export interface Option {
+  readonly flag?: string;
+  readonly env: string;
+  readonly yaml: string;
+  readonly schema: z.ZodType;
+  /** As text, the way an environment variable would give it; `undefined` = unset. */
+  readonly fallback?: string;
+  readonly doc: string;
+  readonly secret?: true;
+}
+
+const Flag = z.stringbool();
+const text = z.string().min(1);
+const optionalText = text.optional();
+const positive = z.coerce.number().positive();
+
+export const OPTIONS = {
+  host: { flag: "--host", env: "DROVER_HOST", yaml: "server.host", schema: text, fallback: "127.0.0.1", doc: "Address to listen on." },
+  port: { flag: "--port", env: "DROVER_PORT", yaml: "server.port", schema: z.coerce.number().int().min(0).max(65_535), fallback: "18000", doc: "Port to listen on; 0 takes any free one." },
+  publicUrl: { flag: "--public-url", env: "DROVER_PUBLIC_URL", yaml: "server.public_url", schema: z.url().optional(), doc: "The address people use, when a proxy stands in front; its host is then accepted." },
+  allowedHosts: { env: "DROVER_ALLOWED_HOSTS", yaml: "server.allowed_hosts", schema: optionalText, doc: "More host names to accept, separated by commas." },
+  dataDir: { flag: "--data-dir", env: "DROVER_DATA_DIR", yaml: "server.data_dir", schema: text, fallback: ".drover", doc: "Where database, artifacts and keys live." },
+  adminToken: { env: "DROVER_ADMIN_TOKEN", yaml: "server.admin_token", schema: z.string().min(8).max(500).optional(), doc: "Made the first admin's token.", secret: true },
+  secretKey: { env: "DROVER_SECRET_KEY", yaml: "server.secret_key", schema: z.string().min(32).optional(), doc: "Key for sealed values, shared by replicas; made and kept in the data directory when unset.", secret: true },
+  databaseUrl: { env: "DATABASE_URL", yaml: "database.url", schema: optionalText, doc: "A PostgreSQL server of your own, instead of the embedded one.", secret: true },
+  databasePoolSize: { env: "DATABASE_POOL_SIZE", yaml: "database.pool_size", schema: z.coerce.number().int().min(2).max(100), fallback: "10", doc: "Connections to the database." },
+  redisUrl: { env: "REDIS_URL", yaml: "redis.url", schema: optionalText, doc: "Redis between replicas; without it hints stay in the process.", secret: true },
+  logLevel: { flag: "--log-level", env: "DROVER_LOG_LEVEL", yaml: "server.log_level", schema: z.enum(["trace", "debug", "info", "warn", "error", "silent"]), fallback: "info", doc: "How much is logged to standard error." },
+  eventsPerSecond: { env: "DROVER_EVENTS_PER_SECOND", yaml: "limits.events_per_second", schema: positive, fallback: "200", doc: "Sustained rate of events per sandbox." },
+  eventBurst: { env: "DROVER_EVENT_BURST", yaml: "limits.event_burst", schema: positive, fallback: "10000", doc: "Events a sandbox may send at once." },
+  artifactLimitMb: { env: "DROVER_ARTIFACT_LIMIT_MB", yaml: "limits.artifact_mb", schema: positive, fallback: "64", doc: "Largest artifact, in MiB." },
+  loginAttemptsPerMinute: { env: "DROVER_LOGIN_ATTEMPTS_PER_MINUTE", yaml: "limits.login_attempts_per_minute", schema: positive, fallback: "20", doc: "Failed logins per address before 429." },
+  sessionDays: { env: "DROVER_SESSION_DAYS", yaml: "auth.session_days", schema: positive, fallback: "30", doc: "How long a browser stays logged in." },
+  heartbeatIntervalSeconds: { env: "HEARTBEAT_INTERVAL", yaml: "worker.heartbeat_interval", schema: positive, fallback: "30", doc: "How often workers report that they live, in seconds." },
+  postCompletionSeconds: { env: "POST_COMPLETION_SECONDS", yaml: "worker.post_completion_seconds", schema: positive, fallback: "300", doc: "How long a worker waits for messages after its task." },
+  streamStallSeconds: { env: "DROVER_STREAM_STALL_SECONDS", yaml: "stream.stall_seconds", schema: positive, fallback: "60", doc: "A subscriber that takes nothing this long is closed with 1013." },
+  streamPingSeconds: { env: "DROVER_STREAM_PING_SECONDS", yaml: "stream.ping_seconds", schema: positive, fallback: "30", doc: "Silence after which the stream sends a ping." },
+  demo: { env: "DROVER_DEMO", yaml: "server.demo", schema: Flag, fallback: "true", doc: "Offer the scripted demo run on the first page." },
+} as const satisfies Record<string, Option>;
+
+export type OptionName = keyof typeof OPTIONS;
+export type Config = { readonly [Name in OptionName]: z.infer<(typeof OPTIONS)[Name]["schema"]> };

@@ -1,0 +1,120 @@
+/** A sandbox: one isolated environment, made by a provider for one task or one prompt. */
+import { z } from "zod";
+import { ProjectId, SandboxId, TaskId } from "../ids.ts";
+import { JsonObject } from "../json.ts";
+import { Timestamp } from "../time.ts";
+
+export const SandboxState = z.enum([
+  "pending",
+  "creating",
+  "running",
+  "paused",
+  "completing",
+  "completed",
+  "cancelled",
+  "failed",
+  "terminated",
+]);
+export type SandboxState = z.infer<typeof SandboxState>;
+
+export const TERMINAL_SANDBOX_STATES: ReadonlySet<SandboxState> = new Set(["cancelled", "failed", "terminated"]);
+
+export const Health = z.enum(["unknown", "alive", "late", "dead"]);
+export type Health = z.infer<typeof Health>;
+
+export const Provider = z.enum(["external", "local", "docker", "daytona", "kubernetes", "remote"]);
+export type Provider = z.infer<typeof Provider>;
+
+const Labels = z.record(z.string().min(1).max(63), z.string().max(255));
+
+export const Resources = z.strictObject({
+  memory_gb: z.number().positive().max(8).optional(),
+  cpu: z.number().positive().max(4).optional(),
+  disk_gb: z.number().positive().max(10).optional(),
+});
+
+const EnvName = z.string().regex(/^[A-Za-z_][A-Za-z0-9_]{0,127}$/);
+
+export const NewSandbox = z.strictObject({
+  project_id: ProjectId.optional(),
+  task_id: TaskId.optional(),
+  prompt: z.string().min(1).max(100_000).optional(),
+  provider: Provider.optional(),
+  runtime: z.string().regex(/^[a-z][a-z0-9-]{0,63}$/).optional(),
+  model: z.string().min(1).max(200).optional(),
+  repo: z.string().min(1).max(1_000).optional(),
+  base_branch: z.string().min(1).max(250).optional(),
+  resources: Resources.optional(),
+  image: z.string().min(1).max(300).optional(),
+  snapshot: z.string().min(1).max(300).optional(),
+  env: z.record(EnvName, z.string().max(32_768)).optional(),
+  labels: Labels.optional(),
+  network: z.enum(["none", "allowlist", "open"]).optional(),
+  permission_mode: z.string().min(1).max(50).optional(),
+  execution_mode: z.enum(["exploration", "implementation", "validation"]).optional(),
+  continuous: z.boolean().optional(),
+  budget_usd: z.number().nonnegative().optional(),
+  timeout_s: z.int().positive().optional(),
+  resume_from: z.string().min(1).max(200).optional(),
+  /** For the `scripted` runtime: the steps it plays. */
+  script: JsonObject.optional(),
+});
+export type NewSandbox = z.infer<typeof NewSandbox>;
+
+export const Sandbox = z.object({
+  id: SandboxId,
+  project_id: ProjectId,
+  task_id: TaskId.nullable(),
+  state: SandboxState,
+  state_cause: z.string().nullable(),
+  generation: z.int().positive(),
+  provider: Provider,
+  provider_id: z.string().nullable(),
+  runtime: z.string().nullable(),
+  model: z.string().nullable(),
+  prompt: z.string().nullable(),
+  repo: z.string().nullable(),
+  base_branch: z.string().nullable(),
+  branch: z.string().nullable(),
+  labels: Labels,
+  health: Health,
+  turn: z.int().nonnegative(),
+  event_count: z.int().nonnegative(),
+  last_seq: z.int().nonnegative(),
+  last_event_type: z.string().nullable(),
+  last_event_at: Timestamp.nullable(),
+  last_heartbeat_at: Timestamp.nullable(),
+  created_at: Timestamp,
+  started_at: Timestamp.nullable(),
+  ended_at: Timestamp.nullable(),
+});
+export type Sandbox = z.infer<typeof Sandbox>;
+
+/** What a worker started by hand needs; the token is told once. */
+export const WorkerEnv = z.object({ SANDBOX_ID: z.string(), CALLBACK_URL: z.string(), SANDBOX_TOKEN: z.string() });
+
+export const CreatedSandbox = Sandbox.extend({
+  worker_token: z.string().optional(),
+  worker_env: WorkerEnv.optional(),
+});
+export type CreatedSandbox = z.infer<typeof CreatedSandbox>;
+
+/** What the worker is to do; fetched by it with its token. */
+export const Assignment = z.looseObject({
+  sandbox_id: SandboxId,
+  generation: z.int().positive(),
+  task_id: TaskId.nullable(),
+  prompt: z.string().nullable(),
+  runtime: z.string(),
+  model: z.string().nullable(),
+  branch: z.string().nullable(),
+  script: JsonObject.nullable(),
+  heartbeat_interval_s: z.number().positive(),
+  post_completion_s: z.number().positive(),
+});
+export type Assignment = z.infer<typeof Assignment>;
+
+export const Heartbeat = z.strictObject({
+  status: z.string().min(1).max(50).default("alive"),
+  detail: JsonObject.optional(),
+});
