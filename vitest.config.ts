@@ -3,7 +3,12 @@ import { existsSync } from "node:fs";
 import { defineConfig } from "vitest/config";
 
 const POSTGRES = "./packages/testkit/src/global-postgres.ts";
-const ELSEWHERE = ["**/node_modules/**", "**/dist/**", "packages/testkit/fixtures/**", "packages/testkit/src/{e2e,browser,chaos}/**"];
+const ELSEWHERE = [
+  "**/node_modules/**",
+  "**/dist/**",
+  "packages/testkit/fixtures/**",
+  "packages/testkit/src/{e2e,browser,chaos}/**",
+];
 
 interface Kind {
   readonly name: string;
@@ -16,17 +21,39 @@ interface Kind {
 }
 
 const KINDS: readonly Kind[] = [
-  { name: "fast", include: ["packages/*/src/**/*.test.{ts,tsx}", "scripts/**/*.test.ts", "bench/**/*.test.ts"], exclude: ELSEWHERE, testSeconds: 15, hookSeconds: 30, atOnce: 2 },
+  {
+    name: "fast",
+    include: ["packages/*/src/**/*.test.{ts,tsx}", "scripts/**/*.test.ts", "bench/**/*.test.ts"],
+    exclude: ELSEWHERE,
+    testSeconds: 15,
+    hookSeconds: 30,
+    atOnce: 2,
+  },
   { name: "e2e", include: ["packages/testkit/src/e2e/**/*.test.ts"], testSeconds: 60, hookSeconds: 60, atOnce: 2 },
-  { name: "browser", include: ["packages/testkit/src/browser/**/*.test.ts"], testSeconds: 90, hookSeconds: 90, atOnce: 1 },
-  { name: "chaos", include: ["packages/testkit/src/chaos/**/*.test.ts"], testSeconds: 3_600, hookSeconds: 90, atOnce: 1 },
+  {
+    name: "browser",
+    include: ["packages/testkit/src/browser/**/*.test.ts"],
+    testSeconds: 90,
+    hookSeconds: 90,
+    atOnce: 1,
+  },
+  {
+    name: "chaos",
+    include: ["packages/testkit/src/chaos/**/*.test.ts"],
+    testSeconds: 3_600,
+    hookSeconds: 90,
+    atOnce: 1,
+  },
 ];
 
 export default defineConfig({
   test: {
     globalSetup: existsSync(POSTGRES) ? [POSTGRES] : [],
     passWithNoTests: true,
-    reporters: process.env.VITEST_JSON === undefined ? ["default"] : ["default", ["json", { outputFile: process.env.VITEST_JSON }]],
+    reporters:
+      process.env.VITEST_JSON === undefined
+        ? ["default"]
+        : ["default", ["json", { outputFile: process.env.VITEST_JSON }]],
     projects: KINDS.map((kind, order) => ({
       test: {
         name: kind.name,
