@@ -1,0 +1,105 @@
+/** What is bundled, and from which sources. Everything else runs from source. */
+import { createHash } from "node:crypto";
+import { existsSync, globSync, readFileSync } from "node:fs";
+import { mkdir, rename, rm, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { ROOT } from "./steps.ts";
+
+export interface Bundle {
+  readonly name: string;
+  /** Without it there is nothing to build. */
+  readonly entry: string;
+  /** Where the result stands, and what a changed file outdates. */
+  readonly dist: string;
+  readonly sources: readonly string[];
+  /** Writes the result into an empty folder. */
+  readonly write: (folder: string) => Promise<void>;
+}
+
+export const WORKER_ENTRY = "packages/worker/src/main.ts";
+export const WEB_ROOT = "packages/web";
+
+/** One file that a plain Node runs: the worker comes into a sandbox without `node_modules`. */
+export async function bundleWorker() {
+  const { rolldown } = await import("rolldown");
+  return rolldown({ input: join(ROOT, WORKER_ENTRY), cwd: ROOT, platform: "node", logLevel: "warn" });
+}
+
+export const WORKER_OUTPUT = {
+  format: "esm",
+  codeSplitting: false,
+  minify: true,
+  banner: "#!/usr/bin/env node",
+} as const;
+
+async function writeWorker(folder: string): Promise<void> {
+  await using bundle = await bundleWorker();
+  await bundle.write({ ...WORKER_OUTPUT, file: join(folder, "worker.mjs") });
+}
+
+async function writeWeb(folder: string): Promise<void> {
+  const { build } = await import("vite");
+  await build({ root: join(ROOT, WEB_ROOT), logLevel: "warn", build: { outDir: folder, emptyOutDir: true } });
+}
+
+const CONTRACT = "packages/contract/src/**/*.ts";
+const TOOLS = ["package-lock.json", "scripts/bundles.ts"];
+
+export const BUNDLES: readonly Bundle[] = [
+  {
+    name: "worker",
+    entry: WORKER_ENTRY,
+    dist: "packages/worker/dist",
+    sources: [...TOOLS, CONTRACT, "packages/worker/src/**/*.ts"],
+    write: writeWorker,
+  },
+  {
+    name: "web",
+    entry: `${WEB_ROOT}/index.html`,
+    dist: "packages/web/dist",
+    sources: [
+      ...TOOLS,
+      CONTRACT,
+      "packages/client/src/**/*.{ts,tsx}",
+      `${WEB_ROOT}/{index.html,vite.config.ts}`,
+      `${WEB_ROOT}/{src,public}/**/*.*`,
+    ],
+    write: writeWeb,
+  },
+];
+
+const STAMP = ".sources";
+
+/** The hash of everything the bundle is made from. Content, not times: a checkout or a restored cache changes times only. */
+export function hashSources(bundle: Bundle): string {
+  const hash = createHash("sha256");
+  for (const file of globSync([...bundle.sources], { cwd: ROOT, exclude: ["**/*.test.ts", "**/*.test.tsx"] }).sort())
+    hash
+      .update(file)
+      .update("\0")
+      .update(readFileSync(join(ROOT, file)))
+      .update("\0");
+  return hash.digest("hex");
+}
+
+export function isFresh(bundle: Bundle): boolean {
+  const stamp = join(ROOT, bundle.dist, STAMP);
+  return existsSync(stamp) && readFileSync(stamp, "utf8") === hashSources(bundle);
+}
+
+export const canBuild = (bundle: Bundle): boolean => existsSync(join(ROOT, bundle.entry));
+
+/** Builds aside and swaps, so that a server which serves the old result never sees half of the new one. */
+export async function buildBundle(bundle: Bundle): Promise<void> {
+  const dist = join(ROOT, bundle.dist);
+  const fresh = `${dist}.${process.pid}.new`;
+  const stale = `${dist}.${process.pid}.old`;
+  const sources = hashSources(bundle);
+  await mkdir(fresh, { recursive: true });
+  await bundle.write(fresh);
+  await writeFile(join(fresh, STAMP), sources);
+  await mkdir(dirname(dist), { recursive: true });
+  if (existsSync(dist)) await rename(dist, stale);
+  await rename(fresh, dist);
+  await rm(stale, { recursive: true, force: true });
+}
