@@ -51,9 +51,9 @@ export default defineConfig({
     globalSetup: existsSync(POSTGRES) ? [POSTGRES] : [],
     passWithNoTests: true,
     reporters:
-      process.env.VITEST_JSON === undefined
+      process.env.DROVER_TEST_REPORT === undefined
         ? ["default"]
-        : ["default", ["json", { outputFile: process.env.VITEST_JSON }]],
+        : ["default", ["json", { outputFile: process.env.DROVER_TEST_REPORT }]],
     projects: KINDS.map((kind, order) => ({
       test: {
         name: kind.name,

@@ -1,0 +1,134 @@
+/** The files that are written from the code: the wire, the options, the state diagrams. */
+import { globSync, readFileSync } from "node:fs";
+import { basename, join } from "node:path";
+import { z } from "zod";
+import * as contract from "../packages/contract/src/index.ts";
+import { ROOT } from "./steps.ts";
+
+export interface Generated {
+  readonly path: string;
+  readonly text: string;
+}
+
+/** A part of an endpoint stands among the schemas too, under the contract's name for it or its own: `login.body`. */
+function nameSchemas(): z.core.$ZodRegistry<{ id: string }> {
+  const named = z.registry<{ id: string }>();
+  for (const [id, value] of Object.entries(contract))
+    if (value instanceof z.ZodType && !named.has(value)) named.add(value, { id });
+  for (const [name, endpoint] of Object.entries<contract.Endpoint>(contract.api))
+    for (const part of ["params", "query", "body", "reply"] as const) {
+      const schema = endpoint[part];
+      if (schema !== undefined && !named.has(schema)) named.add(schema, { id: `${name}.${part}` });
+    }
+  return named;
+}
+
+/** Endpoints by name, every schema (frames and events among them), refusals. What code checks beyond JSON Schema is left open. */
+function toWire(): string {
+  const named = nameSchemas();
+  const nameOf = (schema: z.ZodType | undefined) => (schema === undefined ? undefined : named.get(schema)?.id);
+  const endpoints = Object.entries<contract.Endpoint>(contract.api).map(([name, endpoint]) => [
+    name,
+    {
+      method: endpoint.method,
+      path: contract.API_BASE + endpoint.path,
+      access: endpoint.access,
+      verb: endpoint.verb,
+      creates: endpoint.creates,
+      status: endpoint.status ?? 200,
+      params: nameOf(endpoint.params),
+      query: nameOf(endpoint.query),
+      body: nameOf(endpoint.body),
+      reply: nameOf(endpoint.reply),
+    },
+  ]);
+  const { schemas } = z.toJSONSchema(named, { io: "input", unrepresentable: "any", uri: (id) => `#/schemas/${id}` });
+  const wire = {
+    endpoints: Object.fromEntries(endpoints),
+    schemas: Object.fromEntries(
+      Object.entries(schemas)
+        .toSorted(([a], [b]) => (a < b ? -1 : 1))
+        .map(([id, { $schema: _, $id: __, ...schema }]) => [id, schema]),
+    ),
+    errors: contract.ERRORS,
+    close_codes: contract.CLOSE,
+  };
+  return `${JSON.stringify(wire, null, 1)}\n`;
+}
+
+const code = (text: string | undefined) => (text === undefined ? "" : `\`${text}\``);
+
+function toOptionsPage(): string {
+  const rows = Object.values<contract.Option>(contract.OPTIONS).map((option) =>
+    [
+      code(option.env),
+      code(option.flag),
+      code(option.yaml),
+      code(option.fallback),
+      option.secret === true ? `${option.doc} A secret: shown as \`***\`.` : option.doc,
+    ].join(" | "),
+  );
+  return [
+    "# Options",
+    "",
+    "Written by `npm run gen` from `packages/contract/src/options.ts`. The first that is set wins: flag, environment,",
+    "`.env`, `drover.yaml`, default.",
+    "",
+    "| environment | flag | drover.yaml | default | meaning |",
+    "|---|---|---|---|---|",
+    ...rows.map((row) => `| ${row} |`),
+    "",
+  ].join("\n");
+}
+
+type Machine = Readonly<Record<string, Readonly<Record<string, string>>>>;
+
+const isMachine = (value: unknown): value is Machine =>
+  typeof value === "object" &&
+  value !== null &&
+  Object.values(value).every((row) => typeof row === "object" && row !== null);
+
+/** One arrow per pair of states. A state that is only left to itself is an end. */
+function toDiagram(machine: Machine): readonly string[] {
+  const states = Object.keys(machine);
+  const arrows = Object.entries(machine).flatMap(([from, row]) => {
+    const byTarget = Map.groupBy(Object.entries(row), ([, to]) => to);
+    return [...byTarget].map(([to, cells]) => `  ${from} --> ${to}: ${cells.map(([event]) => event).join(", ")}`);
+  });
+  const ends = states.filter((state) => Object.values(machine[state] ?? {}).every((to) => to === state));
+  return ["stateDiagram-v2", `  [*] --> ${states[0]}`, ...arrows, ...ends.map((state) => `  ${state} --> [*]`)];
+}
+
+async function toDiagrams(): Promise<string> {
+  const files = globSync("packages/core/src/*-machine.ts", { cwd: ROOT }).sort();
+  const sections = await Promise.all(
+    files.map(async (file) => {
+      const exported: Record<string, unknown> = await import(join(ROOT, file));
+      const machine = Object.entries(exported).find(([name]) => name === name.toUpperCase())?.[1];
+      if (!isMachine(machine)) throw new Error(`${file} exports no table {[from]: {[event]: to}} in capitals`);
+      const noun = basename(file, "-machine.ts");
+      return [`**${noun}** (\`${file}\`)`, "", "```mermaid", ...toDiagram(machine), "```"].join("\n");
+    }),
+  );
+  return sections.join("\n\n");
+}
+
+const OPEN = "<!-- written by npm run gen: state diagrams -->";
+const CLOSE = "<!-- end of what is written -->";
+
+async function toArchitecture(path: string): Promise<string> {
+  const text = readFileSync(join(ROOT, path), "utf8");
+  const [before, rest] = text.split(OPEN);
+  const after = rest?.split(CLOSE)[1];
+  if (before === undefined || after === undefined) throw new Error(`${path} lacks the line ${OPEN} or ${CLOSE}`);
+  return `${before}${OPEN}\n\n${await toDiagrams()}\n\n${CLOSE}${after}`;
+}
+
+export async function generate(): Promise<readonly Generated[]> {
+  const architecture = "docs/ARCHITECTURE.md";
+  return [
+    { path: "packages/contract/wire.json", text: toWire() },
+    { path: "docs/OPTIONS.md", text: toOptionsPage() },
+    { path: architecture, text: await toArchitecture(architecture) },
+  ];
+}
