@@ -1,0 +1,180 @@
+/** How a run begins, moves and ends: each event type as one sentence. */
+import type { JsonObject } from "../json.ts";
+import type { FeedDraft } from "./feed-draft.ts";
+import { toRowStart } from "./feed-draft.ts";
+import type { Tone } from "./feed-row.ts";
+import type { LogEvent } from "./log-event.ts";
+import { readNumber, readText } from "./log-event.ts";
+
+interface Sentence {
+  readonly title: string;
+  readonly detail?: string | null;
+  readonly tone?: Tone;
+}
+
+const count = (n: number, noun: string) => `${n.toLocaleString("en")} ${noun}${n === 1 ? "" : "s"}`;
+const join = (...parts: readonly (string | null | undefined | false)[]): string | null => {
+  const said = parts.filter((part) => typeof part === "string" && part !== "");
+  return said.length === 0 ? null : said.join(" · ");
+};
+
+const TONE_OF_STATE: Readonly<Record<string, Tone>> = {
+  running: "busy",
+  completing: "busy",
+  completed: "good",
+  failed: "bad",
+  cancelled: "warn",
+  terminated: "warn",
+  paused: "warn",
+};
+
+const toStateSentence = (data: JsonObject): Sentence => {
+  const to = readText(data, "to", "state", "new_state") ?? "unknown";
+  return {
+    title: `Sandbox is ${to}`,
+    detail: readText(data, "cause", "state_cause", "reason"),
+    tone: TONE_OF_STATE[to] ?? "quiet",
+  };
+};
+
+const SENTENCES: Readonly<Record<string, (data: JsonObject) => Sentence>> = {
+  SPAWNED: (data) => ({
+    title: "Sandbox created",
+    detail: join(readText(data, "provider"), readText(data, "runtime")),
+  }),
+  STATE_CHANGED: toStateSentence,
+  TERMINATED: (data) => ({ title: "Sandbox terminated", detail: readText(data, "cause", "reason"), tone: "warn" }),
+  TERMINATED_IDLE: (data) => ({ title: "Terminated for idling", detail: readText(data, "reason"), tone: "warn" }),
+  WORKER_REPLACED: (data) => ({
+    title: `Worker replaced, generation ${readNumber(data, "generation") ?? "?"}`,
+    tone: "warn",
+  }),
+  "sandbox.provisioning": (data) => ({
+    title: `Provisioning: ${readText(data, "step") ?? "step"}`,
+    detail: join(
+      readText(data, "status"),
+      readNumber(data, "duration_ms") === null ? null : `${readNumber(data, "duration_ms")} ms`,
+    ),
+  }),
+  "sandbox.tail_lost": (data) => ({
+    title: "The end of this run was lost",
+    detail: readText(data, "reason", "detail"),
+    tone: "bad",
+  }),
+  "agent.started": (data) => ({
+    title: data["is_resuming"] === true ? "Agent resumed" : "Agent started",
+    detail: join(readText(data, "sdk", "runtime"), readText(data, "model"), readText(data, "restored")),
+    tone: "busy",
+  }),
+  "agent.waiting": (data) => ({ title: "Waiting for a message", detail: readText(data, "message"), tone: "warn" }),
+  "agent.interrupted": (data) => ({ title: "Turn interrupted", detail: readText(data, "reason"), tone: "warn" }),
+  "agent.turn_complete": (data) => ({ title: `Turn complete`, detail: readText(data, "stop_reason") }),
+  "agent.processing": () => ({ title: "Processing a message" }),
+  "agent.shutdown": (data) => ({ title: "Worker shut down", detail: readText(data, "reason") }),
+  "agent.system_message": (data) => ({
+    title: "System message",
+    detail: readText(data, "content", "message", "subtype"),
+  }),
+  "agent.completed": (data) => ({
+    title: data["success"] === false ? "Agent finished without success" : "Agent finished",
+    detail: join(
+      readNumber(data, "turns") === null ? null : count(readNumber(data, "turns") ?? 0, "turn"),
+      readNumber(data, "files_changed") === null ? null : count(readNumber(data, "files_changed") ?? 0, "file"),
+      data["tests_passed"] === true && "tests passed",
+      readText(data, "pr_url"),
+      readText(data, "stop_reason"),
+    ),
+    tone: data["success"] === false ? "bad" : "good",
+  }),
+  "workspace.checkpoint": (data) => ({
+    title: "Checkpoint",
+    detail: join(
+      readText(data, "commit")?.slice(0, 10),
+      readNumber(data, "files_changed") === null
+        ? null
+        : `${count(readNumber(data, "files_changed") ?? 0, "file")} changed`,
+    ),
+  }),
+};
+
+export const isLifecycle = (eventType: string): boolean => Object.hasOwn(SENTENCES, eventType);
+
+export function toLifecycleSentence(event: Pick<LogEvent, "event_type" | "event_data">): Sentence | undefined {
+  return isLifecycle(event.event_type) ? SENTENCES[event.event_type]?.(event.event_data) : undefined;
+}
+
+export function foldLifecycle(draft: FeedDraft, event: LogEvent): void {
+  const sentence = toLifecycleSentence(event) ?? { title: event.event_type };
+  draft.push({
+    ...toRowStart(event),
+    kind: "lifecycle",
+    title: sentence.title,
+    detail: sentence.detail ?? null,
+    tone: sentence.tone ?? "quiet",
+  });
+}
+
+const ERROR_TITLES: Readonly<Record<string, string>> = {
+  "agent.failed": "Agent failed",
+  "agent.error": "Agent error",
+  "agent.stream_error": "The model's stream broke",
+  "sandbox.failed": "Sandbox failed",
+  "iteration.failed": "Iteration failed",
+  "worker.event_rejected": "The server refused an event of the worker",
+};
+
+const ERROR_TYPE = /\.(?:error|failed|stream_error|event_rejected)$/;
+export const isError = (eventType: string): boolean => ERROR_TYPE.test(eventType);
+
+export function foldError(draft: FeedDraft, event: LogEvent): void {
+  const data = event.event_data;
+  const kind = readText(data, "error_type");
+  const title = ERROR_TITLES[event.event_type] ?? event.event_type;
+  const detail = [readText(data, "error", "message", "detail") ?? "", readText(data, "traceback") ?? ""]
+    .filter(Boolean)
+    .join("\n");
+  draft.push({ ...toRowStart(event), kind: "error", title: kind === null ? title : `${title}: ${kind}`, detail });
+}
+
+/** One line may stand for this long while work goes on around it. */
+const LINE_SPANS_MS = 10 * 60_000;
+
+export function foldHeartbeat(draft: FeedDraft, event: LogEvent): void {
+  const at = draft.index.heartbeats;
+  const row = draft.rows[at];
+  const isOpen =
+    row?.kind === "heartbeats" &&
+    (at === draft.rows.length - 1 || Date.parse(event.created_at) - Date.parse(row.at) < LINE_SPANS_MS);
+  if (isOpen) draft.replace(at, { ...row, lastSeq: event.sandbox_seq, count: row.count + 1, lastAt: event.created_at });
+  else
+    draft.index.heartbeats = draft.push({
+      ...toRowStart(event),
+      kind: "heartbeats",
+      count: 1,
+      lastAt: event.created_at,
+    });
+}
+
+export function foldUsage(draft: FeedDraft, event: LogEvent): void {
+  const data = event.event_data;
+  const at = draft.index.usage;
+  const row = draft.rows[at];
+  const spent = {
+    inputTokens: (readNumber(data, "input_tokens") ?? 0) + (readNumber(data, "cache_read_tokens") ?? 0),
+    outputTokens: readNumber(data, "output_tokens") ?? 0,
+    costUsd: readNumber(data, "cost_usd") ?? 0,
+  };
+  const isOpen = row?.kind === "usage" && Date.parse(event.created_at) - Date.parse(row.at) < LINE_SPANS_MS;
+  if (!isOpen) {
+    draft.index.usage = draft.push({ ...toRowStart(event), kind: "usage", calls: 1, ...spent });
+    return;
+  }
+  draft.replace(at, {
+    ...row,
+    lastSeq: event.sandbox_seq,
+    calls: row.calls + 1,
+    inputTokens: row.inputTokens + spent.inputTokens,
+    outputTokens: row.outputTokens + spent.outputTokens,
+    costUsd: row.costUsd + spent.costUsd,
+  });
+}

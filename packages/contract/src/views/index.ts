@@ -1,0 +1,33 @@
+/** Folds: events -> what a screen shows. Pure, shared by the web UI and by anything else that shows a run. */
+export { toActivityLine } from "./activity.ts";
+export { countLines, parseDiff, type DiffLine } from "./diff.ts";
+export { emptyFeed, foldFeed, rowOfSeq, type ChangedFile, type FeedView } from "./feed.ts";
+export {
+  FEED_GROUPS,
+  toGroup,
+  type CommandRow,
+  type DeliveryStep,
+  type EditRow,
+  type ErrorRow,
+  type FeedGroup,
+  type FeedRow,
+  type FileEdit,
+  type GuardianRow,
+  type HeartbeatsRow,
+  type LifecycleRow,
+  type MessageRow,
+  type PermissionRow,
+  type PersonRow,
+  type ReadsRow,
+  type TodoItem,
+  type TodoRow,
+  type Tone,
+  type ToolCall,
+  type ToolRow,
+  type UnknownRow,
+  type UsageRow,
+} from "./feed-row.ts";
+export { toCommand, toSubject } from "./feed-tools.ts";
+export { toLiveness, type Liveness } from "./liveness.ts";
+export type { LogEvent } from "./log-event.ts";
+export { foldSandbox } from "./sandbox.ts";
