@@ -1,0 +1,51 @@
+/** The typed client: one method per endpoint, built from the contract, and the live stream. */
+import type { EventFrame } from "@drover/contract";
+import { toCalls, type Calls } from "./calls.ts";
+import { iterateEvents, type EventsOptions, type StreamOpener } from "./event-iterable.ts";
+import { EventStream } from "./event-stream.ts";
+import { SandboxLog, type SandboxLogOptions } from "./sandbox-log.ts";
+import { toSocketAddress } from "./stream-address.ts";
+import { systemTimers, type Timers } from "./timers.ts";
+import { waitFor, type EventPredicate, type WaitOptions } from "./wait-for.ts";
+
+export interface ClientOptions {
+  /** `http://host:port`; empty is the page's own origin. */
+  readonly baseUrl?: string | undefined;
+  /** A bearer token; without one the browser's session cookie counts. */
+  readonly token?: string | undefined;
+  readonly fetch?: typeof globalThis.fetch | undefined;
+  readonly WebSocket?: typeof globalThis.WebSocket | undefined;
+  readonly timers?: Timers | undefined;
+  readonly random?: (() => number) | undefined;
+}
+
+interface Live {
+  readonly baseUrl: string;
+  /** Every matching event once and in order; ends with the signal. */
+  events(options?: EventsOptions): AsyncIterable<EventFrame>;
+  waitFor(sandboxId: string, what: string | EventPredicate, options?: WaitOptions): Promise<EventFrame>;
+  /** The stream by callbacks; close it when done. */
+  openStream: StreamOpener;
+  /** One sandbox's log as a store; close it when done. */
+  openSandboxLog(sandboxId: string, options?: SandboxLogOptions): SandboxLog;
+}
+
+export type Client = Calls & Live;
+
+export function createClient(options: ClientOptions = {}): Client {
+  const baseUrl = (options.baseUrl ?? "").replace(/\/+$/, "");
+  const timers = options.timers ?? systemTimers;
+  const random = options.random ?? Math.random;
+  const fetch = options.fetch ?? globalThis.fetch.bind(globalThis);
+  const calls = toCalls({ baseUrl, token: options.token, fetch, timers, random });
+  const openStream: StreamOpener = (stream) =>
+    new EventStream({ timers, random, ...stream, address: toSocketAddress(baseUrl), token: options.token, WebSocket: options.WebSocket });
+  return {
+    ...calls,
+    baseUrl,
+    openStream,
+    events: (given = {}) => iterateEvents(openStream, given),
+    waitFor: (sandboxId, what, given) => waitFor(openStream, timers, sandboxId, what, given),
+    openSandboxLog: (sandboxId, given = {}) => new SandboxLog({ timers, random, ...given, sandboxId, openStream, loadEvents: calls.listSandboxEvents }),
+  };
+}

@@ -1,0 +1,12 @@
+/** The typed client of Drover, for browsers and Node. */
+export { createClient, type Client, type ClientOptions } from "./create-client.ts";
+export type { Calls } from "./calls.ts";
+export { newKey, type Call, type CallArguments, type CallOptions, type CallReply } from "./call.ts";
+export { ClientError, CLIENT_ERRORS, type ClientErrorCode } from "./client-error.ts";
+export { EventStream, type EventStreamOptions } from "./event-stream.ts";
+export type { EventsOptions, StreamOpener } from "./event-iterable.ts";
+export type { StreamPhase, StreamState, StreamStats } from "./stream-state.ts";
+export type { LogEvent } from "./log-event.ts";
+export { SandboxLog, type LogSnapshot, type LogStats, type SandboxLogOptions } from "./sandbox-log.ts";
+export type { EventPredicate, WaitOptions } from "./wait-for.ts";
+export type { Timers } from "./timers.ts";
