@@ -1,8 +1,8 @@
 /** Where the PostgreSQL programs are, and as whom they run: PostgreSQL refuses to be root. */
 import { execFile } from "node:child_process";
 import { access, chmod, constants, mkdir, readFile, rm, stat, symlink } from "node:fs/promises";
+import { createRequire } from "node:module";
 import { basename, dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { AppError } from "@drover/contract";
 import { z } from "zod";
 
@@ -45,7 +45,7 @@ export async function findBinaries(linkDir: string): Promise<Binaries> {
 
 function packageRoot(name: string): string {
   try {
-    return dirname(dirname(fileURLToPath(import.meta.resolve(name))));
+    return dirname(dirname(createRequire(import.meta.url).resolve(name)));
   } catch (cause) {
     // Optional dependency: npm leaves it out where it does not exist or was told to.
     throw new AppError(
