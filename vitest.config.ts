@@ -1,5 +1,4 @@
 /** Four kinds of tests: `fast` beside the sources, and `e2e`, `browser`, `chaos` in the testkit, each group after the one before. */
-import { existsSync } from "node:fs";
 import { defineConfig } from "vitest/config";
 
 const POSTGRES = "./packages/testkit/src/global-postgres.ts";
@@ -48,7 +47,7 @@ const KINDS: readonly Kind[] = [
 
 export default defineConfig({
   test: {
-    globalSetup: existsSync(POSTGRES) ? [POSTGRES] : [],
+    globalSetup: [POSTGRES],
     passWithNoTests: true,
     reporters:
       process.env.DROVER_TEST_REPORT === undefined

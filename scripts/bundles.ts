@@ -22,7 +22,13 @@ export const WEB_ROOT = "packages/web";
 /** One file that a plain Node runs: the worker comes into a sandbox without `node_modules`. */
 export async function bundleWorker() {
   const { rolldown } = await import("rolldown");
-  return rolldown({ input: join(ROOT, WORKER_ENTRY), cwd: ROOT, platform: "node", logLevel: "warn" });
+  return rolldown({
+    input: join(ROOT, WORKER_ENTRY),
+    cwd: ROOT,
+    platform: "node",
+    transform: { target: "node22" },
+    logLevel: "warn",
+  });
 }
 
 export const WORKER_OUTPUT = {
@@ -40,6 +46,14 @@ async function writeWorker(folder: string): Promise<void> {
 async function writeWeb(folder: string): Promise<void> {
   const { build } = await import("vite");
   await build({ root: join(ROOT, WEB_ROOT), logLevel: "warn", build: { outDir: folder, emptyOutDir: true } });
+}
+
+/** The web bundle in memory, to look at. */
+export async function bundleWeb() {
+  const { build } = await import("vite");
+  const built = await build({ root: join(ROOT, WEB_ROOT), logLevel: "silent", build: { write: false } });
+  if (!("output" in built)) throw new Error("vite built something else than one bundle");
+  return built.output;
 }
 
 const CONTRACT = "packages/contract/src/**/*.ts";

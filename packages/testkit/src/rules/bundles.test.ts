@@ -1,0 +1,63 @@
+/** What ships in a bundle, what does not, and how large it may be. */
+import { relative } from "node:path";
+import { gzipSync } from "node:zlib";
+import { expect, test } from "vitest";
+import { bundleWeb, bundleWorker, WORKER_OUTPUT } from "../../../../scripts/bundles.ts";
+import { ROOT } from "../../../../scripts/steps.ts";
+
+const KB = 1_000;
+const WORKER_LIMIT = 400 * KB;
+const FIRST_LOAD_LIMIT = 200 * KB;
+
+/** `packages/x` for our own modules, the npm name for others; built-ins and virtual modules have no owner. */
+function findOwners(modules: readonly string[]): readonly string[] {
+  const owners = modules.flatMap((module) => {
+    const path = relative(ROOT, module);
+    const npm = path.split("node_modules/").at(-1) ?? "";
+    if (npm !== path) return /^(?:@[^/]+\/)?[^/]+/.exec(npm)?.[0] ?? [];
+    return /^packages\/[^/]+/.exec(path)?.[0] ?? [];
+  });
+  return [...new Set(owners)].toSorted();
+}
+
+const SERVER_SIDE = [
+  "packages/server",
+  "packages/core",
+  "packages/cli",
+  "packages/testkit",
+  "pg",
+  "fastify",
+  "ioredis",
+  "pino",
+];
+
+test("the worker is one small file without server, database or web framework", async () => {
+  await using bundle = await bundleWorker();
+  const { output } = await bundle.generate(WORKER_OUTPUT);
+  expect(output.map((file) => file.type)).toEqual(["chunk"]);
+  const [chunk] = output;
+  const owners = findOwners(chunk.moduleIds);
+  expect(owners).toEqual(expect.arrayContaining(["packages/worker", "packages/contract"]));
+  expect(owners.filter((owner) => [...SERVER_SIDE, "packages/client", "packages/web"].includes(owner))).toEqual([]);
+  expect(chunk.imports.filter((name) => !name.startsWith("node:"))).toEqual([]);
+  expect(chunk.code.length).toBeLessThan(WORKER_LIMIT);
+}, 30_000);
+
+test("the web page loads little at first, and holds no server code", async () => {
+  const output = await bundleWeb();
+  const chunks = new Map(output.flatMap((file) => (file.type === "chunk" ? [[file.fileName, file]] : [])));
+  const owners = findOwners([...chunks.values()].flatMap((chunk) => chunk.moduleIds));
+  expect(owners).toEqual(expect.arrayContaining(["packages/web", "packages/client", "react"]));
+  expect(owners.filter((owner) => [...SERVER_SIDE, "packages/worker"].includes(owner))).toEqual([]);
+
+  const first = new Set<string>();
+  const visit = (name: string): void => {
+    if (first.has(name)) return;
+    first.add(name);
+    for (const next of chunks.get(name)?.imports ?? []) visit(next);
+  };
+  for (const chunk of chunks.values()) if (chunk.isEntry) visit(chunk.fileName);
+  const bytes = [...first].reduce((sum, name) => sum + gzipSync(chunks.get(name)?.code ?? "").length, 0);
+  expect(bytes).toBeGreaterThan(0);
+  expect(bytes).toBeLessThanOrEqual(FIRST_LOAD_LIMIT);
+}, 60_000);
