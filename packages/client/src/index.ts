@@ -10,3 +10,6 @@ export type { LogEvent } from "./log-event.ts";
 export { SandboxLog, type LogSnapshot, type LogStats, type SandboxLogOptions } from "./sandbox-log.ts";
 export type { EventPredicate, WaitOptions } from "./wait-for.ts";
 export type { Timers } from "./timers.ts";
+export { EventFeed, type EventFeedOptions, type EventFeedSnapshot } from "./event-feed.ts";
+export { SandboxWatch, type MessageDraft, type SandboxSnapshot } from "./sandbox-watch.ts";
+export type { SentMessage, SentState } from "./sent-message.ts";
