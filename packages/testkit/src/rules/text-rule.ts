@@ -12,7 +12,7 @@ const ROLES =
   "manager|engine|helpers?|utils?|common|shared|base|misc|lib|service|handler|processor|types|interfaces".split("|");
 const VERSIONS = "v\\d+|next|legacy|new".split("|");
 const ROLE_NAME = new RegExp(`(?:^|[.-])(?:${[...ROLES, ...VERSIONS].join("|")})$`);
-const KEBAB = /^[a-z0-9]+(?:-[a-z0-9]+)*(?:\.(?:test|bench|config|d))?$/;
+const KEBAB = /^[a-z0-9]+(?:-[a-z0-9]+)*(?:\.[a-z]+)*$/;
 const LINE_LIMIT = 500;
 
 const isTest = (path: string) => /\.test\.tsx?$/.test(path);
