@@ -69,7 +69,7 @@ export const BUNDLES: readonly Bundle[] = [
   },
   {
     name: "web",
-    entry: `${WEB_ROOT}/index.html`,
+    entry: `${WEB_ROOT}/src/main.tsx`,
     dist: "packages/web/dist",
     sources: [
       ...TOOLS,
