@@ -25,9 +25,10 @@ export type CallArguments<E extends Endpoint> = Omit<Given<E>, OptionalPart<Give
 /** An endpoint without a JSON reply gives the response itself. */
 export type CallReply<E extends Endpoint> = unknown extends ReplyParsed<E> ? Response : ReplyParsed<E>;
 
-export type Call<E extends Endpoint> = {} extends CallArguments<E>
-  ? (input?: CallArguments<E>, options?: CallOptions) => Promise<CallReply<E>>
-  : (input: CallArguments<E>, options?: CallOptions) => Promise<CallReply<E>>;
+export type Call<E extends Endpoint> =
+  {} extends CallArguments<E>
+    ? (input?: CallArguments<E>, options?: CallOptions) => Promise<CallReply<E>>
+    : (input: CallArguments<E>, options?: CallOptions) => Promise<CallReply<E>>;
 
 export interface CallContext {
   readonly baseUrl: string;
@@ -51,7 +52,9 @@ export const newKey = (): string =>
   Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
 
 export function toAddress(baseUrl: string, endpoint: Endpoint, input: LooseInput): string {
-  const path = endpoint.path.replaceAll(/:([a-z_]+)/g, (_, name: string) => encodeURIComponent(String(input.params?.[name])));
+  const path = endpoint.path.replaceAll(/:([a-z_]+)/g, (_, name: string) =>
+    encodeURIComponent(String(input.params?.[name])),
+  );
   const search = new URLSearchParams();
   for (const [name, value] of Object.entries(input.query ?? {})) {
     for (const one of Array.isArray(value) ? value : [value]) {
@@ -90,13 +93,20 @@ async function send(context: CallContext, address: string, request: RequestInit)
 /** Reading twice is harmless, and so is creating twice under one key; nothing else is repeated. */
 const isRepeatable = (endpoint: Endpoint): boolean => endpoint.method === "GET" || endpoint.creates === true;
 
-async function sendWithRetry(context: CallContext, endpoint: Endpoint, address: string, request: RequestInit, retries: number) {
+async function sendWithRetry(
+  context: CallContext,
+  endpoint: Endpoint,
+  address: string,
+  request: RequestInit,
+  retries: number,
+) {
   for (let attempt = 0; ; attempt += 1) {
     try {
       return await send(context, address, request);
     } catch (error) {
       // Expected: a refusal or silence that the table calls passing.
-      const mayRepeat = error instanceof ClientError && error.isRetryable && isRepeatable(endpoint) && attempt < retries;
+      const mayRepeat =
+        error instanceof ClientError && error.isRetryable && isRepeatable(endpoint) && attempt < retries;
       if (!mayRepeat) throw error;
       const asked = Math.min(error.retryAfterSeconds ?? 0, RETRY_AFTER_LIMIT_SECONDS) * 1_000;
       await sleep(context.timers, Math.max(asked, toBackOffMs(attempt, context.random())), request.signal ?? undefined);
@@ -104,16 +114,27 @@ async function sendWithRetry(context: CallContext, endpoint: Endpoint, address: 
   }
 }
 
-export async function callEndpoint(context: CallContext, endpoint: Endpoint, input: LooseInput = {}, options: CallOptions = {}): Promise<unknown> {
+export async function callEndpoint(
+  context: CallContext,
+  endpoint: Endpoint,
+  input: LooseInput = {},
+  options: CallOptions = {},
+): Promise<unknown> {
   const address = toAddress(context.baseUrl, endpoint, input);
   const request = toRequest(context, endpoint, input, options);
   const response = await sendWithRetry(context, endpoint, address, request, options.retries ?? RETRIES);
   if (endpoint.reply === undefined) return response;
   const body: unknown = await response.json().catch((cause: unknown) => {
     if (options.signal?.aborted === true) throw cause;
-    throw new ClientError("client.bad_reply", `the reply of ${endpoint.method} ${endpoint.path} is not JSON`, { status: response.status, cause });
+    throw new ClientError("client.bad_reply", `the reply of ${endpoint.method} ${endpoint.path} is not JSON`, {
+      status: response.status,
+      cause,
+    });
   });
   const parsed = endpoint.reply.safeParse(body);
   if (parsed.success) return parsed.data;
-  throw new ClientError("client.bad_reply", `${endpoint.method} ${endpoint.path}: ${parsed.error.message}`, { status: response.status, cause: parsed.error });
+  throw new ClientError("client.bad_reply", `${endpoint.method} ${endpoint.path}: ${parsed.error.message}`, {
+    status: response.status,
+    cause: parsed.error,
+  });
 }

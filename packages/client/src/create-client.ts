@@ -39,13 +39,21 @@ export function createClient(options: ClientOptions = {}): Client {
   const fetch = options.fetch ?? globalThis.fetch.bind(globalThis);
   const calls = toCalls({ baseUrl, token: options.token, fetch, timers, random });
   const openStream: StreamOpener = (stream) =>
-    new EventStream({ timers, random, ...stream, address: toSocketAddress(baseUrl), token: options.token, WebSocket: options.WebSocket });
+    new EventStream({
+      timers,
+      random,
+      ...stream,
+      address: toSocketAddress(baseUrl),
+      token: options.token,
+      WebSocket: options.WebSocket,
+    });
   return {
     ...calls,
     baseUrl,
     openStream,
     events: (given = {}) => iterateEvents(openStream, given),
     waitFor: (sandboxId, what, given) => waitFor(openStream, timers, sandboxId, what, given),
-    openSandboxLog: (sandboxId, given = {}) => new SandboxLog({ timers, random, ...given, sandboxId, openStream, loadEvents: calls.listSandboxEvents }),
+    openSandboxLog: (sandboxId, given = {}) =>
+      new SandboxLog({ timers, random, ...given, sandboxId, openStream, loadEvents: calls.listSandboxEvents }),
   };
 }

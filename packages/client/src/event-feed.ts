@@ -25,13 +25,13 @@ export class EventFeed {
   private readonly openStream: StreamOpener;
   private readonly limit: number;
   private readonly store: Store<EventFeedSnapshot>;
-  private filter: EventFilter;
+  private filter: EventFilter = {};
+  private wanted: EventFilter = {};
   private stream: EventStream | undefined;
   private position: number | undefined;
 
-  constructor(openStream: StreamOpener, filter: EventFilter, options: EventFeedOptions = {}) {
+  constructor(openStream: StreamOpener, options: EventFeedOptions = {}) {
     this.openStream = openStream;
-    this.filter = filter;
     this.limit = options.limit ?? 1_000;
     this.position = options.afterSeq;
     this.store = new Store<EventFeedSnapshot>(
@@ -46,6 +46,14 @@ export class EventFeed {
 
   get getSnapshot() {
     return this.store.getSnapshot;
+  }
+
+  /** The whole filter, from now on. Setting the same again changes nothing, so that `updateFilters` outlives a render. */
+  setFilter(filter: EventFilter): void {
+    if (JSON.stringify(filter) === JSON.stringify(this.wanted)) return;
+    this.wanted = filter;
+    this.filter = filter;
+    this.stream?.updateFilter(filter);
   }
 
   /** Given keys replace, an empty list clears; applies to what comes. */

@@ -1,7 +1,7 @@
 /** The live stream as an async iterable: every matching event once, in order, through any number of reconnects. */
 import type { EventFilter, EventFrame } from "@drover/contract";
 import { ClientError } from "./client-error.ts";
-import { EventStream, type EventStreamOptions } from "./event-stream.ts";
+import type { EventStream, EventStreamOptions } from "./event-stream.ts";
 
 export interface EventsOptions {
   readonly filter?: EventFilter;
@@ -13,7 +13,10 @@ export interface EventsOptions {
 
 export type StreamOpener = (options: Omit<EventStreamOptions, "address" | "token" | "WebSocket">) => EventStream;
 
-export async function* iterateEvents(open: StreamOpener, options: EventsOptions): AsyncGenerator<EventFrame, void, undefined> {
+export async function* iterateEvents(
+  open: StreamOpener,
+  options: EventsOptions,
+): AsyncGenerator<EventFrame, void, undefined> {
   const { signal } = options;
   let batch: readonly EventFrame[] = [];
   let taken = Promise.withResolvers<void>();
@@ -46,8 +49,10 @@ export async function* iterateEvents(open: StreamOpener, options: EventsOptions)
         yield event;
       }
       if (ready.length > 0) taken.resolve();
-      if (stream.state.phase === "unauthenticated") throw new ClientError("auth.required", "the stream needs a valid credential", { status: 401 });
-      if (stream.state.phase === "forbidden") throw new ClientError("auth.forbidden", "the credential does not allow this stream", { status: 403 });
+      if (stream.state.phase === "unauthenticated")
+        throw new ClientError("auth.required", "the stream needs a valid credential", { status: 401 });
+      if (stream.state.phase === "forbidden")
+        throw new ClientError("auth.forbidden", "the credential does not allow this stream", { status: 403 });
       await bell.promise;
     }
   } finally {

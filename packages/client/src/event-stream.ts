@@ -1,5 +1,13 @@
 /** The live stream: one socket at a time, resumed from the last seq after any drop, in order and without duplicates. */
-import { CLOSE, isMatch, toMatcher, type ClientFrame, type EventFilter, type EventFrame, type EventMatcher } from "@drover/contract";
+import {
+  CLOSE,
+  isMatch,
+  toMatcher,
+  type ClientFrame,
+  type EventFilter,
+  type EventFrame,
+  type EventMatcher,
+} from "@drover/contract";
 import { toBackOffMs } from "./back-off.ts";
 import { isOffline, listenForWake } from "./browser-wake.ts";
 import { HeadCheck } from "./head-check.ts";
@@ -249,7 +257,12 @@ export class EventStream {
     this.cutAt ??= this.timers.now();
     const waitMs = toBackOffMs(this.attempt, (this.options.random ?? Math.random)());
     this.attempt += 1;
-    this.setState({ phase: isOffline() ? "offline" : "reconnecting", attempt: this.attempt, since: this.cutAt, retryAt: this.timers.now() + waitMs });
+    this.setState({
+      phase: isOffline() ? "offline" : "reconnecting",
+      attempt: this.attempt,
+      since: this.cutAt,
+      retryAt: this.timers.now() + waitMs,
+    });
     this.cancelRetry = this.timers.after(waitMs, () => this.retry());
   }
 

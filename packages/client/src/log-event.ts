@@ -23,6 +23,15 @@ export function fromFrame(frame: EventFrame): LogEvent | undefined {
   const { id, seq, sandbox_seq, ts, payload } = frame;
   if (sandbox_seq === null) return undefined;
   const { source, original_event_type, ...event_data } = payload;
-  const event_type = typeof original_event_type === "string" ? original_event_type : frame.event_type.replace(/^SANDBOX_/, "");
-  return { id, seq, sandbox_seq, event_type, event_data, source: EventSource.catch("server").parse(source), created_at: ts };
+  const event_type =
+    typeof original_event_type === "string" ? original_event_type : frame.event_type.replace(/^SANDBOX_/, "");
+  return {
+    id,
+    seq,
+    sandbox_seq,
+    event_type,
+    event_data,
+    source: EventSource.catch("server").parse(source),
+    created_at: ts,
+  };
 }

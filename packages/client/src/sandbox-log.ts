@@ -110,7 +110,9 @@ export class SandboxLog {
   }
 
   private get isComplete(): boolean {
-    return this.window.events.length === 0 ? !this.isLoading && this.window.head === 0 : this.window.events[0]?.sandbox_seq === 1;
+    return this.window.events.length === 0
+      ? !this.isLoading && this.window.head === 0
+      : this.window.events[0]?.sandbox_seq === 1;
   }
 
   private async start(): Promise<void> {
@@ -120,7 +122,7 @@ export class SandboxLog {
       this.window = restartWindow(this.window, tail.toReversed());
       this.follow();
       this.publish();
-      while (this.parts.history !== "tail" && (await this.loadOlder()));
+      if (this.parts.history !== "tail") await this.loadHistory();
       this.isLoading = false;
       this.publish();
     } catch (error) {
@@ -129,6 +131,18 @@ export class SandboxLog {
       if (!(error instanceof ClientError)) throw error;
       this.fail(error);
     }
+  }
+
+  /** All older pages, put in front at once: whoever folds the log begins anew a single time. */
+  private async loadHistory(): Promise<void> {
+    const newestFirst: LogEvent[] = [];
+    for (let oldest = this.window.events[0]; oldest !== undefined && oldest.sandbox_seq > 1;) {
+      if (this.window.events.length + newestFirst.length >= this.window.limit) break;
+      const page = await this.load({ before_seq: oldest.seq, order: "desc", limit: this.pageSize });
+      newestFirst.push(...page);
+      oldest = page.at(-1);
+    }
+    this.window = prependEvents(this.window, newestFirst);
   }
 
   private follow(): void {
@@ -179,7 +193,8 @@ export class SandboxLog {
       const before = this.window.head;
       const page = await this.load({ after_seq: this.window.headSeq, order: "asc", limit: this.pageSize });
       const appended = appendEvents(this.window, page);
-      this.window = appended.beyondHole.length === 0 ? appended.window : restartWindow(this.window, appended.beyondHole);
+      this.window =
+        appended.beyondHole.length === 0 ? appended.window : restartWindow(this.window, appended.beyondHole);
       if (page.length < this.pageSize || this.window.head === before) return;
     }
   }
@@ -197,11 +212,19 @@ export class SandboxLog {
   }
 
   /** One page, tried until it comes: only a refusal that cannot pass ends it. */
-  private async load(query: { after_seq?: number; before_seq?: number; order: "asc" | "desc"; limit: number }): Promise<readonly LogEvent[]> {
+  private async load(query: {
+    after_seq?: number;
+    before_seq?: number;
+    order: "asc" | "desc";
+    limit: number;
+  }): Promise<readonly LogEvent[]> {
     const { signal } = this.ending;
     for (let attempt = 0; ; attempt += 1) {
       try {
-        const page = await this.parts.loadEvents({ params: { sandbox_id: this.sandboxId }, query }, { signal, retries: 0 });
+        const page = await this.parts.loadEvents(
+          { params: { sandbox_id: this.sandboxId }, query },
+          { signal, retries: 0 },
+        );
         return page.events.flatMap((event) => fromStored(event) ?? []);
       } catch (error) {
         // Expected: the server is away for a while.
@@ -233,7 +256,12 @@ export class SandboxLog {
       isLoading: this.isLoading,
       state: this.state,
       error: this.error,
-      stats: { head: this.window.head, holesHealed: this.holesHealed, duplicatesDropped: this.duplicates + duplicatesDropped, reconnects },
+      stats: {
+        head: this.window.head,
+        holesHealed: this.holesHealed,
+        duplicatesDropped: this.duplicates + duplicatesDropped,
+        reconnects,
+      },
     };
   }
 

@@ -27,7 +27,8 @@ interface WatchOptions extends SandboxLogOptions {
 const MESSAGES_KEPT = 200;
 /** A change of state is shown at once, other activity soon, and silence (a late heartbeat) after a while. */
 const REFRESH_MS = { changed: 50, active: 3_000, idle: 15_000 } as const;
-const STATE_EVENT = /^(SPAWNED|STATE_CHANGED|TERMINATED|TERMINATED_IDLE|WORKER_REPLACED|sandbox\..*|agent\.(started|completed|waiting|error))$/;
+const STATE_EVENT =
+  /^(SPAWNED|STATE_CHANGED|TERMINATED|TERMINATED_IDLE|WORKER_REPLACED|sandbox\..*|agent\.(started|completed|waiting|error))$/;
 
 const EMPTY_LOG: LogSnapshot = {
   events: [],
@@ -113,7 +114,9 @@ export class SandboxWatch {
   }
 
   private replace(message: SentMessage): SentMessage {
-    this.change({ messages: this.store.getSnapshot().messages.map((one) => (one.key === message.key ? message : one)) });
+    this.change({
+      messages: this.store.getSnapshot().messages.map((one) => (one.key === message.key ? message : one)),
+    });
     return message;
   }
 
@@ -121,13 +124,20 @@ export class SandboxWatch {
     const { key, content, message_type, delivery } = message;
     const params = { sandbox_id: this.sandboxId };
     try {
-      const reply = await this.client.sendMessage({ params, body: { content, message_type, delivery } }, { idempotencyKey: key });
+      const reply = await this.client.sendMessage(
+        { params, body: { content, message_type, delivery } },
+        { idempotencyKey: key },
+      );
       const queued: SentMessage = { ...message, state: "queued", message_id: reply.message_id };
       // Its events may have come before this reply.
       return this.replace(this.store.getSnapshot().log.events.reduce(foldReceipt, queued));
     } catch (error) {
       // Expected: refused or unreachable. The text is kept and can be sent again.
-      return this.replace({ ...message, state: "not-sent", detail: error instanceof Error ? error.message : String(error) });
+      return this.replace({
+        ...message,
+        state: "not-sent",
+        detail: error instanceof Error ? error.message : String(error),
+      });
     }
   }
 
@@ -151,7 +161,8 @@ export class SandboxWatch {
     const fresh = log.events.slice(log.events.findLastIndex((event) => event.sandbox_seq <= this.foldedHead) + 1);
     const hasCaughtUp = log.state.phase === "live" && before.log.state.phase !== "live";
     this.foldedHead = log.stats.head;
-    const messages = fresh.length === 0 ? before.messages : before.messages.map((message) => fresh.reduce(foldReceipt, message));
+    const messages =
+      fresh.length === 0 ? before.messages : before.messages.map((message) => fresh.reduce(foldReceipt, message));
     this.change({ log, messages });
     if (fresh.some(isStateEvent) || hasCaughtUp) this.scheduleRefresh(REFRESH_MS.changed);
     else if (fresh.length > 0) this.scheduleRefresh(REFRESH_MS.active);

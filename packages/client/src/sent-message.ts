@@ -1,5 +1,5 @@
 /** A message this page sent: shown at once, then followed by its id through the receipts in the log. */
-import type { NewMessage } from "@drover/contract";
+import { MessageState, type NewMessage } from "@drover/contract";
 import type { LogEvent } from "./log-event.ts";
 
 export type SentState = "sending" | "queued" | "delivered" | "seen" | "failed" | "not-sent";
@@ -20,9 +20,16 @@ export interface SentMessage {
 }
 
 /** A receipt never goes back: a late or repeated one changes nothing. */
-const RANK: Readonly<Record<SentState, number>> = { "not-sent": 0, sending: 1, queued: 2, delivered: 3, seen: 4, failed: 5 };
+const RANK: Readonly<Record<SentState, number>> = {
+  "not-sent": 0,
+  sending: 1,
+  queued: 2,
+  delivered: 3,
+  seen: 4,
+  failed: 5,
+};
 
-const STATE_OF_RECEIPT: Readonly<Record<string, SentState>> = {
+const STATE_OF_RECEIPT: Readonly<Record<MessageState, SentState>> = {
   queued: "queued",
   leased: "queued",
   delivered: "delivered",
@@ -35,8 +42,9 @@ export function foldReceipt(message: SentMessage, event: LogEvent): SentMessage 
   const { event_type: type, event_data: data } = event;
   if (type !== "MESSAGE_QUEUED" && type !== "MESSAGE_STATE_CHANGED") return message;
   if (message.message_id === undefined || data["message_id"] !== message.message_id) return message;
-  const told = type === "MESSAGE_QUEUED" ? "queued" : STATE_OF_RECEIPT[String(data["state"])];
-  const state = told !== undefined && RANK[told] > RANK[message.state] ? told : message.state;
+  const told = type === "MESSAGE_QUEUED" ? "queued" : MessageState.safeParse(data["state"]).data;
+  const next = told === undefined ? message.state : STATE_OF_RECEIPT[told];
+  const state = RANK[next] > RANK[message.state] ? next : message.state;
   const detail = state === "failed" && typeof data["detail"] === "string" ? data["detail"] : message.detail;
   if (state === message.state && detail === message.detail && message.isInLog) return message;
   return { ...message, state, detail, isInLog: true };

@@ -18,7 +18,9 @@ export interface WaitOptions {
 const toPredicate = (type: string): EventPredicate => {
   const upper = toUpperForm(type);
   return (event) =>
-    toUpperForm(String(event.payload["original_event_type"] ?? "")) === upper || toUpperForm(event.event_type) === upper;
+    [event.event_type, event.payload["original_event_type"]].some(
+      (name) => typeof name === "string" && toUpperForm(name) === upper,
+    );
 };
 
 export async function waitFor(

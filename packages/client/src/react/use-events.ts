@@ -1,6 +1,6 @@
 /** Live events in a component. */
 import type { EventFilter, EventFrame } from "@drover/contract";
-import { useEffect, useMemo, useRef, useSyncExternalStore } from "react";
+import { useEffect, useMemo, useSyncExternalStore } from "react";
 import { EventFeed, type EventFeedOptions } from "../event-feed.ts";
 import type { StreamState } from "../stream-state.ts";
 import { useClient } from "./provider.ts";
@@ -14,24 +14,14 @@ export interface Events {
   readonly clearEvents: () => void;
 }
 
-const EVERY_KEY = { event_types: [], entity_types: [], entity_ids: [] } satisfies EventFilter;
-
 /** Every matching event once, in order, through reconnects. A filter that changes applies to what comes. */
 export function useEvents(filter: EventFilter = {}, options: EventFeedOptions = {}): Events {
   const { openStream } = useClient();
   const { limit, afterSeq } = options;
   const wanted = JSON.stringify(filter);
-  const applied = useRef(wanted);
-  const feed = useMemo(() => {
-    applied.current = wanted;
-    return new EventFeed(openStream, filter, { limit, afterSeq });
-    // A changed filter reaches the feed below, without a new one.
-  }, [openStream, limit, afterSeq]);
-  useEffect(() => {
-    if (applied.current === wanted) return;
-    applied.current = wanted;
-    feed.updateFilters({ ...EVERY_KEY, ...(JSON.parse(wanted) as EventFilter) });
-  }, [feed, wanted]);
+  const feed = useMemo(() => new EventFeed(openStream, { limit, afterSeq }), [openStream, limit, afterSeq]);
+  // Before the subscription below, so that the stream opens with its filter.
+  useEffect(() => feed.setFilter(JSON.parse(wanted) as EventFilter), [feed, wanted]);
   const { events, state } = useSyncExternalStore(feed.subscribe, feed.getSnapshot, feed.getSnapshot);
   return { events, state, updateFilters: feed.updateFilters, clearEvents: feed.clearEvents };
 }

@@ -4,7 +4,10 @@ import type { SandboxSnapshot, SandboxWatch } from "../sandbox-watch.ts";
 import type { StreamState } from "../stream-state.ts";
 import { useDrover } from "./provider.ts";
 
-export interface SandboxView extends SandboxSnapshot, Pick<SandboxWatch, "sendMessage" | "retryMessage" | "discardMessage" | "loadOlder" | "wake"> {
+export interface SandboxView
+  extends
+    SandboxSnapshot,
+    Pick<SandboxWatch, "sendMessage" | "retryMessage" | "discardMessage" | "loadOlder" | "wake"> {
   readonly state: StreamState;
 }
 
