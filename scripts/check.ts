@@ -8,6 +8,7 @@ const STEPS = [
   { name: "lint", command: ["oxlint"] },
   { name: "format", command: ["oxfmt", "--check"] },
   { name: "unused", command: ["knip", "--no-progress"] },
+  { name: "lock", command: ["node", "scripts/complete-lock.ts", "--check"] },
   { name: "generated", command: ["node", "scripts/gen.ts", "--check"] },
 ] as const;
 
