@@ -22,7 +22,7 @@ const SYSTEMS = ["aix", "android", "darwin", "freebsd", "linux", "netbsd", "open
 const PROCESSORS = ["arm64", "arm", "x64", "ia32", "ppc64", "riscv64", "s390x", "loong64", "mips64el", "wasm32"];
 
 /** What the name says of the platform, so that npm skips the package elsewhere without asking for it. */
-function toPlatform(name: string): Pick<Entry, "os" | "cpu" | "libc"> {
+function toPlatform(name: string): Readonly<Record<string, readonly string[]>> {
   const words = name.split(/[/-]/);
   const os = SYSTEMS.filter((system) => words.includes(system));
   const cpu = PROCESSORS.filter((processor) => words.includes(processor));
