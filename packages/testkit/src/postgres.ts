@@ -22,7 +22,8 @@ export interface TestDatabase extends AsyncDisposable {
 /** Copies the template. `migrated: false` gives an empty database instead. */
 export async function createDatabase({ migrated = true }: { migrated?: boolean } = {}): Promise<TestDatabase> {
   const server = inject("postgresUrl");
-  if (server === undefined) throw new Error("no PostgreSQL: name packages/testkit/src/global-postgres.ts as globalSetup");
+  if (server === undefined)
+    throw new Error("no PostgreSQL: name packages/testkit/src/global-postgres.ts as globalSetup");
   const name = `test_${randomBytes(6).toString("hex")}`;
   await administer(server, `create database ${name} template ${migrated ? TEMPLATE : "template0"}`);
   const url = toDatabaseUrl(server, name);
@@ -35,7 +36,11 @@ export async function createDatabase({ migrated = true }: { migrated?: boolean }
 
 async function administer(url: string, text: string): Promise<void> {
   const admin = openPostgres({ url, maxConnections: 1 });
-  await admin.query({ text, values: [] }).finally(() => admin.close());
+  try {
+    await admin.query({ text, values: [] });
+  } finally {
+    await admin.close();
+  }
 }
 
 export function toDatabaseUrl(url: string, database: string): string {

@@ -24,7 +24,9 @@ async function startHolder(dir: string) {
     await lockDataDir(${JSON.stringify(dir)});
     console.log("held");
     setInterval(() => {}, 1000);`;
-  const child = spawn(process.execPath, ["--input-type=module", "-e", script], { stdio: ["ignore", "pipe", "inherit"] });
+  const child = spawn(process.execPath, ["--input-type=module", "-e", script], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
   await once(child.stdout, "data");
   const kill = async () => {
     child.kill("SIGKILL");
@@ -77,7 +79,9 @@ test("a released directory is free at once, and releasing twice is releasing onc
 test("of many that ask at once exactly one gets it, each time", async ({ dir }) => {
   for (let round = 0; round < 20; round += 1) {
     const outcomes = await Promise.allSettled(Array.from({ length: 8 }, () => lockDataDir(dir)));
-    const winners = outcomes.filter((outcome): outcome is PromiseFulfilledResult<DataDir> => outcome.status === "fulfilled");
+    const winners = outcomes.filter(
+      (outcome): outcome is PromiseFulfilledResult<DataDir> => outcome.status === "fulfilled",
+    );
     expect(winners).toHaveLength(1);
     await winners[0]?.value.release();
   }

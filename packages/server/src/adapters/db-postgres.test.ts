@@ -29,7 +29,9 @@ test("a statement whose connection is cut is database.unavailable, and the next 
   const db = openPostgres({ url: database.url, maxConnections: 1 });
   opened.push(db);
   const [session] = await db.query(sql`select pg_backend_pid() as pid`);
-  const cut = expect(db.query(sql`select pg_sleep(60) as slept`)).rejects.toMatchObject({ code: "database.unavailable" });
+  const cut = expect(db.query(sql`select pg_sleep(60) as slept`)).rejects.toMatchObject({
+    code: "database.unavailable",
+  });
   await endSession(session?.["pid"]);
   await cut;
   expect(await db.query(sql`select 1 as n`)).toEqual([{ n: 1 }]);

@@ -71,7 +71,12 @@ interface Ending {
   readonly rollback: string;
 }
 
-async function runTransaction<T>(client: pg.ClientBase, fn: (tx: Db) => Promise<T>, ending: Ending, depth = 1): Promise<T> {
+async function runTransaction<T>(
+  client: pg.ClientBase,
+  fn: (tx: Db) => Promise<T>,
+  ending: Ending,
+  depth = 1,
+): Promise<T> {
   let state: "open" | "nested" | "ended" = "open";
   let last: Promise<unknown> = Promise.resolve();
   const refuseUnlessOpen = () => {
@@ -129,7 +134,7 @@ async function send(client: pg.ClientBase, { text, values, name }: Statement): P
   const config = name === undefined ? { text, values: [...values] } : { text, values: [...values], name };
   const result = await client.query<Row>(config).catch((error: unknown) => Promise.reject(toAppError(error)));
   // A text of several statements (a migration) gives a list; the last one speaks for it.
-  return Array.isArray(result) ? (result as readonly pg.QueryResult<Row>[]).at(-1)! : result;
+  return Array.isArray(result) ? ((result as readonly pg.QueryResult<Row>[]).at(-1) ?? result) : result;
 }
 
 function refuseBadParameters(statement: Statement): void {

@@ -2,6 +2,7 @@
 import { execFile } from "node:child_process";
 import { access, chmod, constants, mkdir, readFile, rm, stat, symlink } from "node:fs/promises";
 import { createRequire } from "node:module";
+import { userInfo } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { AppError } from "@drover/contract";
 import { z } from "zod";
@@ -39,7 +40,7 @@ export async function findBinaries(linkDir: string): Promise<Binaries> {
     major: Number.parseInt(version, 10),
     initdb,
     postgres,
-    env: { PATH, LC_ALL: "C", TZ: "UTC", ...(isLinked ? {} : { [search]: linkDir }) },
+    env: { PATH, LC_ALL: "C", TZ: "UTC", ...(isLinked ? {} : { [search]: `${linkDir}:${join(root, "native/lib")}` }) },
   };
 }
 
@@ -75,53 +76,87 @@ async function ensureLibraryLinks(root: string, linkDir: string): Promise<boolea
   return false;
 }
 
-/** How to start a program so that it is not root and dies with us. */
+/** How to start a program so that it is not root and ends with us. */
 export interface Launcher {
   readonly describe: string;
   /** Who must own the data, as this process sees it; undefined when that is no matter. */
   readonly owner: number | undefined;
-  wrap(program: string, args: readonly string[], onParentDeath: "INT" | "KILL"): { command: string; args: readonly string[] };
+  wrap(
+    program: "initdb" | "postgres",
+    args: readonly string[],
+  ): { readonly command: string; readonly args: readonly string[] };
 }
 
 /** An account of its own for PostgreSQL where root has no user namespaces (most containers). Needs no entry in passwd. */
 const POSTGRES_UID = 5432;
 
-/** Picks how to run. `dataOwner` is the uid of existing data, which must stay readable. */
-export async function pickLauncher(dataOwner: number | undefined): Promise<Launcher> {
+/** Picks how to run. `dataOwner` is the uid of existing data, which stays its owner. */
+export async function pickLauncher(binaries: Binaries, dataOwner: number | undefined): Promise<Launcher> {
   const uid = process.getuid?.() ?? -1;
-  const leash = (await works("setpriv", ["--pdeathsig", "INT", "true"]))
-    ? (signal: string) => ["setpriv", "--pdeathsig", signal]
-    : () => [];
-  const launcher = (describe: string, owner: number | undefined, prefix: readonly string[]): Launcher => ({
+  const hasLeash = await works(["setpriv", "--pdeathsig", "INT", "true"]);
+  const launcher = (
+    describe: string,
+    owner: number | undefined,
+    prefix: readonly string[],
+    initdbPrefix = prefix,
+  ): Launcher => ({
     describe,
     owner,
-    wrap: (program, args, onParentDeath) => {
-      // The leash comes last: changing credentials would clear it.
-      const [command = program, ...rest] = [...prefix, ...leash(onParentDeath), program, ...args];
+    wrap(program, args) {
+      // If we are killed, PostgreSQL shuts down as it does for SIGINT: sessions end, data is flushed. The leash comes last,
+      // because a change of credentials would clear it.
+      const leash = hasLeash ? ["setpriv", "--pdeathsig", program === "postgres" ? "INT" : "KILL"] : [];
+      const before = [...(program === "postgres" ? prefix : initdbPrefix), ...leash];
+      const [command = binaries[program], ...rest] = [...before, binaries[program], ...args];
       return { command, args: rest };
     },
   });
-  if (uid !== 0) {
-    if (dataOwner !== undefined && dataOwner !== uid) {
-      throw new AppError("database.start_failed", `The data belongs to user ${dataOwner}: start Drover as that user, or as root.`);
-    }
-    return launcher("as the user of this process", undefined, []);
+  if (uid !== 0 && dataOwner !== undefined && dataOwner !== uid) {
+    throw new AppError(
+      "database.start_failed",
+      `The data belongs to user ${dataOwner}: start Drover as that user, or as root.`,
+    );
   }
-  const userNamespace = ["unshare", "--user", "--map-user=1000", "--map-group=1000"];
-  if ((dataOwner ?? 0) === 0 && (await works(userNamespace[0]!, [...userNamespace.slice(1), "true"]))) {
-    return launcher("in a user namespace", 0, userNamespace);
+  if (uid !== 0 && hasName()) return launcher("as the user of this process", undefined, []);
+
+  // initdb wants a user with a name; this one has no rights, only a line in passwd.
+  const named = await anyNamedUid();
+  const userNamespace = ["unshare", "--user", `--map-user=${named}`, `--map-group=${named}`];
+  if ((dataOwner ?? uid) === uid && (await works([...userNamespace, "true"]))) {
+    return launcher("in a user namespace", undefined, userNamespace);
   }
   const owner = dataOwner !== undefined && dataOwner !== 0 ? dataOwner : POSTGRES_UID;
-  // The capability lets it through closed directories above the data and the programs (/root, a home of 0700).
-  const account = ["setpriv", `--reuid=${owner}`, `--regid=${owner}`, "--clear-groups", "--inh-caps=-all,+dac_override"];
-  const ownAccount = [...account, "--ambient-caps=-all,+dac_override", "--bounding-set=-all,+dac_override"];
-  if (await works(ownAccount[0]!, [...ownAccount.slice(1), "true"])) return launcher(`as user ${owner}`, owner, ownAccount);
+  if (uid === 0 && (await works([...account(owner), "true"]))) {
+    return launcher(`as user ${owner}`, owner, account(owner), account(named));
+  }
   throw new AppError(
     "database.start_failed",
-    "PostgreSQL refuses to run as root, and neither unshare nor setpriv can run it as somebody else here. Start Drover as an ordinary user, or set DATABASE_URL.",
+    "PostgreSQL wants an ordinary user with a name, and neither unshare nor setpriv can give it one here. Start Drover as such a user, or set DATABASE_URL.",
   );
 }
 
-function works(command: string, args: readonly string[]): Promise<boolean> {
+/** The one capability lets it through closed directories above the data and the programs (/root, a home of 0700). */
+const account = (uid: number): readonly string[] => {
+  const only = "-all,+dac_override";
+  const capabilities = [`--bounding-set=${only}`, `--inh-caps=${only}`, `--ambient-caps=${only}`];
+  return ["setpriv", `--reuid=${uid}`, `--regid=${uid}`, "--clear-groups", ...capabilities];
+};
+
+function hasName(): boolean {
+  try {
+    return userInfo().username !== "";
+  } catch {
+    // Containers are often started with a uid that passwd does not know.
+    return false;
+  }
+}
+
+async function anyNamedUid(): Promise<number> {
+  const passwd = await readFile("/etc/passwd", "utf8").catch(() => "");
+  const uids = passwd.split("\n").map((line) => Number(line.split(":")[2]));
+  return uids.find((uid) => uid > 0) ?? 65_534;
+}
+
+function works([command = "", ...args]: readonly string[]): Promise<boolean> {
   return new Promise((resolve) => execFile(command, args, { env: { PATH } }, (error) => resolve(error === null)));
 }

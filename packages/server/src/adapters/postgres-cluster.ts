@@ -23,7 +23,7 @@ export async function ensureCluster(dataDir: string, binaries: Binaries, launche
   }
   const version = await readVersion(cluster);
   await refuseFullDisk(dataDir, version === undefined ? NEW_CLUSTER_BYTES : OLD_CLUSTER_BYTES);
-  if (version === undefined) await createCluster(dataDir, cluster, binaries, launcher);
+  if (version === undefined) await createCluster(dataDir, cluster, binaries.env, launcher);
   else if (version !== binaries.major) refuseVersion(cluster, version, binaries.major);
   if (launcher.owner !== undefined) await ensureOwner(cluster, launcher.owner);
   return cluster;
@@ -66,19 +66,27 @@ async function refuseFullDisk(dataDir: string, neededBytes: number): Promise<voi
 }
 
 /** initdb works beside the final place, so that what is called `pg` is always complete. */
-async function createCluster(dataDir: string, cluster: string, binaries: Binaries, launcher: Launcher): Promise<void> {
+async function createCluster(
+  dataDir: string,
+  cluster: string,
+  env: Binaries["env"],
+  launcher: Launcher,
+): Promise<void> {
   const unfinished = join(dataDir, `${WORKING_NAME}${process.pid}`);
   // A locale of PostgreSQL's own: an upgrade of the system cannot change the order of an index. syncfs: one call instead
   // of a thousand fsyncs (1.0 s instead of 1.3 s).
   const syncMethod = process.platform === "linux" ? ["--sync-method=syncfs"] : [];
-  const { command, args } = launcher.wrap(
-    binaries.initdb,
-    ["-D", unfinished, "-U", SUPERUSER, "--auth=trust", "--encoding=UTF8", "--locale=C", "--locale-provider=builtin"].concat(
-      ["--builtin-locale=C.UTF-8", ...syncMethod],
-    ),
-    "KILL",
-  );
-  const child = spawn(command, args, { env: binaries.env, stdio: ["ignore", "ignore", "pipe"], detached: true });
+  const collation = ["--encoding=UTF8", "--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8"];
+  const { command, args } = launcher.wrap("initdb", [
+    "-D",
+    unfinished,
+    "-U",
+    SUPERUSER,
+    "--auth=trust",
+    ...collation,
+    ...syncMethod,
+  ]);
+  const child = spawn(command, args, { env, stdio: ["ignore", "ignore", "pipe"], detached: true });
   let complaints = "";
   child.stderr.setEncoding("utf8").on("data", (text: string) => (complaints = (complaints + text).slice(-4_000)));
   const code = await new Promise<number | string>((resolve) => {
@@ -98,7 +106,10 @@ async function createCluster(dataDir: string, cluster: string, binaries: Binarie
 /** PostgreSQL's own words decide between a full disk and any other failure; it has no codes before it listens. */
 export function startFailure(what: string, complaints: string, dataDir: string): AppError {
   if (/No space left on device|Disk quota exceeded/.test(complaints)) {
-    return new AppError("data_dir.full", `The disk of ${dataDir} is full: PostgreSQL could not start. Free some space.`);
+    return new AppError(
+      "data_dir.full",
+      `The disk of ${dataDir} is full: PostgreSQL could not start. Free some space.`,
+    );
   }
   return new AppError("database.start_failed", `${what}. PostgreSQL said: ${complaints.trim() || "nothing"}`);
 }
@@ -127,7 +138,8 @@ export async function endLeftovers(cluster: string): Promise<readonly number[]> 
     for (const pid of left.filter(step.to)) endProcess(pid, step.signal);
     left = await waitUntilGone(cluster, step.waitMs);
   }
-  if (left.length > 0) throw new AppError("database.start_failed", `PostgreSQL processes ${left.join(", ")} on ${cluster} do not end.`);
+  if (left.length > 0)
+    throw new AppError("database.start_failed", `PostgreSQL processes ${left.join(", ")} on ${cluster} do not end.`);
   // PostgreSQL believes this file when its process id is in use again, and would refuse to start.
   await rm(join(cluster, "postmaster.pid"), { force: true });
   return found;

@@ -31,7 +31,10 @@ test("stopping ends the process and may be repeated; aborting the signal stops t
   expect(postgres.pid()).toBeUndefined();
 });
 
-test("a killed postmaster is started again, with all that was committed, and the same handle works", async ({ dir, start }) => {
+test("a killed postmaster is started again, with all that was committed, and the same handle works", async ({
+  dir,
+  start,
+}) => {
   const { postgres, db, pid } = await start(dir);
   await db.query(CREATE);
   await db.query(insert(1));
@@ -44,13 +47,18 @@ test("a killed postmaster is started again, with all that was committed, and the
 test("a statement during the outage is database.unavailable", async ({ dir, start }) => {
   const { postgres, db, pid } = await start(dir);
   await db.query(sql`select 1 as n`);
-  const cut = expect(db.query(sql`select pg_sleep(60) as slept`)).rejects.toMatchObject({ code: "database.unavailable" });
+  const cut = expect(db.query(sql`select pg_sleep(60) as slept`)).rejects.toMatchObject({
+    code: "database.unavailable",
+  });
   process.kill(pid, "SIGKILL");
   await cut;
   await vi.waitFor(() => expect(postgres.pid()).toBeDefined(), soon);
 });
 
-test("a session that is too busy to notice the death of its postmaster does not hold up the restart", async ({ dir, start }) => {
+test("a session that is too busy to notice the death of its postmaster does not hold up the restart", async ({
+  dir,
+  start,
+}) => {
   const { postgres, db, pid } = await start(dir);
   const { pid: session } = (await db.query(sql`select pg_backend_pid() as pid`))[0] as { pid: number };
   const busy = expect(db.query(sql`select count(*) as n from generate_series(1, 100000000000)`)).rejects.toThrow();
@@ -79,7 +87,9 @@ function startParent(dir: string) {
     await db.query({ text: "create table things (n int8)", values: [] });
     await db.query({ text: "insert into things (n) values (1)", values: [] });
     console.log(postgres.pid());`;
-  const child = spawn(process.execPath, ["--input-type=module", "-e", script], { stdio: ["ignore", "pipe", "inherit"] });
+  const child = spawn(process.execPath, ["--input-type=module", "-e", script], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
   const kill = async () => {
     child.kill("SIGKILL");
     await once(child, "exit");
@@ -107,9 +117,15 @@ test("a start right after the parent was killed has all that was committed", asy
   expect(isRunning(postmaster)).toBe(false);
 });
 
-test("a first start that was killed in the middle leaves nothing that the next one trips over", async ({ empty, start }) => {
+test("a first start that was killed in the middle leaves nothing that the next one trips over", async ({
+  empty,
+  start,
+}) => {
   const parent = startParent(empty);
-  await vi.waitFor(async () => expect(await readdir(empty)).toContainEqual(expect.stringMatching(/^pg\.unfinished-/)), soon);
+  await vi.waitFor(
+    async () => expect(await readdir(empty)).toContainEqual(expect.stringMatching(/^pg\.unfinished-/)),
+    soon,
+  );
   await parent.kill();
   const { db } = await start(empty);
   expect(await db.query(sql`select 1 as n`)).toEqual([{ n: 1 }]);
@@ -117,7 +133,10 @@ test("a first start that was killed in the middle leaves nothing that the next o
 });
 
 test("a stale postmaster.pid whose process id is in use again does not hold up the start", async ({ dir, start }) => {
-  await writeFile(join(dir, "pg/postmaster.pid"), `${process.ppid}\n${dir}/pg\n1700000000\n5432\n${dir}/run\n\n\nready\n`);
+  await writeFile(
+    join(dir, "pg/postmaster.pid"),
+    `${process.ppid}\n${dir}/pg\n1700000000\n5432\n${dir}/run\n\n\nready\n`,
+  );
   const { pid } = await start(dir);
   expect(await readFile(join(dir, "pg/postmaster.pid"), "utf8")).toMatch(new RegExp(`^${pid}\n`));
 });
@@ -125,18 +144,27 @@ test("a stale postmaster.pid whose process id is in use again does not hold up t
 test.for([
   { written: 19, remedy: "newer Drover" },
   { written: 17, remedy: "pg_dump" },
-])("data of PostgreSQL $written is refused, untouched, with a remedy", async ({ written, remedy }, { empty, start }) => {
-  await mkdir(join(empty, "pg"));
-  await writeFile(join(empty, "pg/PG_VERSION"), `${written}\n`);
-  const refusal = { code: "data_dir.newer", message: expect.stringMatching(new RegExp(`PostgreSQL ${written}.*${remedy}`)) as string };
-  await expect(start(empty)).rejects.toMatchObject(refusal);
-  expect(await readdir(join(empty, "pg"))).toEqual(["PG_VERSION"]);
-});
+])(
+  "data of PostgreSQL $written is refused, untouched, with a remedy",
+  async ({ written, remedy }, { empty, start }) => {
+    await mkdir(join(empty, "pg"));
+    await writeFile(join(empty, "pg/PG_VERSION"), `${written}\n`);
+    const refusal = {
+      code: "data_dir.newer",
+      message: expect.stringMatching(new RegExp(`PostgreSQL ${written}.*${remedy}`)) as string,
+    };
+    await expect(start(empty)).rejects.toMatchObject(refusal);
+    expect(await readdir(join(empty, "pg"))).toEqual(["PG_VERSION"]);
+  },
+);
 
 test("a directory called pg that is not PostgreSQL's is refused", async ({ empty, start }) => {
   await mkdir(join(empty, "pg"));
   await writeFile(join(empty, "pg/diary.txt"), "dear diary");
-  await expect(start(empty)).rejects.toMatchObject({ code: "database.start_failed", message: expect.stringContaining("PG_VERSION") as string });
+  await expect(start(empty)).rejects.toMatchObject({
+    code: "database.start_failed",
+    message: expect.stringContaining("PG_VERSION") as string,
+  });
 });
 
 test("a setting that PostgreSQL refuses is reported in its words", async ({ dir, start }) => {

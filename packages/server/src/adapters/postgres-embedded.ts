@@ -11,7 +11,14 @@ import type { Log } from "../ports/log.ts";
 import type { DataDir } from "./data-dir.ts";
 import { findBinaries, pickLauncher } from "./postgres-binaries.ts";
 import type { Binaries, Launcher } from "./postgres-binaries.ts";
-import { SUPERUSER, clusterOwner, endLeftovers, ensureCluster, ensureEmptyDir, startFailure } from "./postgres-cluster.ts";
+import {
+  SUPERUSER,
+  clusterOwner,
+  endLeftovers,
+  ensureCluster,
+  ensureEmptyDir,
+  startFailure,
+} from "./postgres-cluster.ts";
 
 export type Settings = Readonly<Record<string, string | number>>;
 
@@ -79,18 +86,28 @@ export async function startPostgres(options: EmbeddedOptions): Promise<EmbeddedP
   const { dataDir, log, signal } = options;
   const startedAt = performance.now();
   signal.throwIfAborted();
-  const [binaries, launcher] = await Promise.all([
-    findBinaries(join(dataDir.path, "pg-lib")),
-    clusterOwner(dataDir.path).then(pickLauncher),
-  ]);
+  const binaries = await findBinaries(join(dataDir.path, "pg-lib"));
+  const launcher = await pickLauncher(binaries, await clusterOwner(dataDir.path));
   const cluster = await ensureCluster(dataDir.path, binaries, launcher);
   const socketDir = await makeSocketDir(dataDir.path);
-  const place: Place = { dataDir: dataDir.path, cluster, socketDir, binaries, launcher, log, settings: options.settings ?? {} };
+  const place: Place = {
+    dataDir: dataDir.path,
+    cluster,
+    socketDir,
+    binaries,
+    launcher,
+    log,
+    settings: options.settings ?? {},
+  };
 
   const stopping = new AbortController();
   let running: Running | undefined = await launch(place, AbortSignal.any([stopping.signal, signal]));
   let problem: AppError | undefined;
-  log.info("postgres.started", { pid: running.pid, ms: Math.round(performance.now() - startedAt), launcher: launcher.describe });
+  log.info("postgres.started", {
+    pid: running.pid,
+    ms: Math.round(performance.now() - startedAt),
+    launcher: launcher.describe,
+  });
 
   const watch = async (first: Running) => {
     let current = first;
@@ -151,7 +168,11 @@ interface Running {
 }
 
 /** Tries for ever, ever more slowly: a full disk may be emptied hours later, and until then the server can say so. */
-async function relaunch(place: Place, stopping: AbortSignal, onFailure: (error: AppError) => void): Promise<Running | undefined> {
+async function relaunch(
+  place: Place,
+  stopping: AbortSignal,
+  onFailure: (error: AppError) => void,
+): Promise<Running | undefined> {
   for (let pauseMs = FIRST_PAUSE_MS; !stopping.aborted; pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS)) {
     try {
       return await launch(place, stopping);
@@ -176,8 +197,7 @@ async function launch(place: Place, stopping: AbortSignal): Promise<Running> {
     unix_socket_directories: `"${place.socketDir.replaceAll('"', '""')}"`,
   };
   const flags = Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
-  // If we are killed, PostgreSQL shuts down by itself as it does for SIGINT: sessions end, data is flushed.
-  const { command, args } = place.launcher.wrap(place.binaries.postgres, ["-D", place.cluster, ...flags], "INT");
+  const { command, args } = place.launcher.wrap("postgres", ["-D", place.cluster, ...flags]);
   // A session of its own: Ctrl-C in a terminal is for us, and PostgreSQL is stopped last.
   const child = spawn(command, args, { env: place.binaries.env, stdio: ["ignore", "ignore", "pipe"], detached: true });
   const tail = followLog(child, place.log);

@@ -39,7 +39,11 @@ test("files are applied once, in order, and later ones later", async ({ database
   expect(await db.query(sql`select n from things order by n limit 9`)).toEqual([{ n: 1 }, { n: 2 }, { n: 3 }]);
 });
 
-test("a migration that fails leaves nothing behind, and those before it stay", async ({ database: { db }, folder, write }) => {
+test("a migration that fails leaves nothing behind, and those before it stay", async ({
+  database: { db },
+  folder,
+  write,
+}) => {
   await write("0001_things.sql", "create table things (n int);");
   await write("0002_broken.sql", "create table others (n int); select 1 / 0;");
   await expect(migrate(db, folder)).rejects.toMatchObject({ code: "22012" });
@@ -56,7 +60,11 @@ test("a changed file is refused by name", async ({ database: { db }, folder, wri
   await expect(migrate(db, folder)).rejects.toMatchObject(refusal);
 });
 
-test("an unknown breaking migration is refused by name, an unknown harmless one is not", async ({ database: { db }, folder, write }) => {
+test("an unknown breaking migration is refused by name, an unknown harmless one is not", async ({
+  database: { db },
+  folder,
+  write,
+}) => {
   await write("0001_things.sql", "create table things (n int);");
   await write("0002_harmless.sql", "create table others (n int);");
   await write("0003_breaking.sql", "--! breaking\ndrop table things;");
@@ -80,8 +88,19 @@ test("two processes that migrate at once apply every file once", async ({ databa
   const run = () => promisify(execFile)(process.execPath, ["--input-type=module", "-e", script]);
   const outputs = await Promise.all([run(), run()]);
   const applied = outputs.flatMap(({ stdout }) => JSON.parse(stdout) as string[]);
-  expect(applied.toSorted()).toEqual(["0001_things.sql", "0002_row.sql", "0003_row.sql", "0004_row.sql", "0005_row.sql"]);
-  expect(await database.db.query(sql`select n from things order by n limit 9`)).toEqual([{ n: 2 }, { n: 3 }, { n: 4 }, { n: 5 }]);
+  expect(applied.toSorted()).toEqual([
+    "0001_things.sql",
+    "0002_row.sql",
+    "0003_row.sql",
+    "0004_row.sql",
+    "0005_row.sql",
+  ]);
+  expect(await database.db.query(sql`select n from things order by n limit 9`)).toEqual([
+    { n: 2 },
+    { n: 3 },
+    { n: 4 },
+    { n: 5 },
+  ]);
 });
 
 test("a file with a name of its own making is refused", async ({ folder, write }) => {

@@ -48,7 +48,8 @@ test("one wants exactly one row, maybe at most one", async () => {
 
 test("a prepared query has one name per text, and no name is longer than Postgres reads", async () => {
   const title = `test.${"prepared".repeat(10)}`;
-  const build = (isDown: boolean) => (isDown ? sql`select n from numbers order by n desc` : sql`select n from numbers order by n`);
+  const build = (isDown: boolean) =>
+    isDown ? sql`select n from numbers order by n desc` : sql`select n from numbers order by n`;
   const ordered = query(title, NumberRow, [true], build, { prepared: true });
   const { db, asked } = answering();
   for (const isDown of [true, false, true]) await ordered(db, isDown);

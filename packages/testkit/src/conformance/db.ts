@@ -3,7 +3,8 @@ import { describe, expect, test } from "vitest";
 import type { Db, Parameter } from "../../../server/src/ports/db.ts";
 import { json, sql } from "../../../server/src/store/sql.ts";
 
-const numbers = async (db: Db) => (await db.query(sql`select n from conformance order by n limit 100`)).map(({ n }) => n);
+const numbers = async (db: Db) =>
+  (await db.query(sql`select n from conformance order by n limit 100`)).map(({ n }) => n);
 const add = (db: Db, n: number) => db.query(sql`insert into conformance (n) values (${n})`);
 
 /** `open` gives a handle to an empty database; the suite makes its one table itself. */
@@ -18,7 +19,9 @@ export function describeDb(name: string, open: () => Promise<Db>): void {
 
     test("int8 is a number, in arrays too", async () => {
       const db = await open();
-      const rows = await db.query(sql`select ${9007199254740991}::int8 as n, ${[1, -2]}::int8[] as list, count(*) as total`);
+      const rows = await db.query(
+        sql`select ${9007199254740991}::int8 as n, ${[1, -2]}::int8[] as list, count(*) as total`,
+      );
       expect(rows).toEqual([{ n: 9007199254740991, list: [1, -2], total: 1 }]);
     });
 
@@ -43,10 +46,13 @@ export function describeDb(name: string, open: () => Promise<Db>): void {
       await expect(db.query(statement)).rejects.toThrow("json(value)");
     });
 
-    test.for([{ a: [1, "two", null], "ü": { b: true } }, [1, 2], "text", 5, null, true])("json(%j) comes back equal", async (value) => {
-      const db = await open();
-      expect(await db.query(sql`select ${json(value)}::jsonb as body`)).toEqual([{ body: value }]);
-    });
+    test.for([{ a: [1, "two", null], ü: { b: true } }, [1, 2], "text", 5, null, true])(
+      "json(%j) comes back equal",
+      async (value) => {
+        const db = await open();
+        expect(await db.query(sql`select ${json(value)}::jsonb as body`)).toEqual([{ body: value }]);
+      },
+    );
 
     test("JSON that jsonb cannot hold is stored with U+FFFD, and a typed backslash stays", async () => {
       const db = await open();
@@ -104,7 +110,9 @@ export function describeDb(name: string, open: () => Promise<Db>): void {
       const db = await fresh();
       await db.tx(async (tx) => {
         await add(tx, 1);
-        await expect(tx.tx(async (inner) => (await add(inner, 2), add(inner, 1)))).rejects.toMatchObject({ code: "23505" });
+        await expect(tx.tx(async (inner) => (await add(inner, 2), add(inner, 1)))).rejects.toMatchObject({
+          code: "23505",
+        });
         await tx.tx(async (inner) => {
           await add(inner, 3);
           await inner.tx((innermost) => add(innermost, 4));
@@ -116,7 +124,9 @@ export function describeDb(name: string, open: () => Promise<Db>): void {
 
     test("an inner transaction's work is undone with the outer one", async () => {
       const db = await fresh();
-      await expect(db.tx(async (tx) => (await tx.tx((inner) => add(inner, 1)), Promise.reject(new Error("no"))))).rejects.toThrow("no");
+      await expect(
+        db.tx(async (tx) => (await tx.tx((inner) => add(inner, 1)), Promise.reject(new Error("no")))),
+      ).rejects.toThrow("no");
       expect(await numbers(db)).toEqual([]);
     });
 
@@ -146,7 +156,10 @@ export function describeDb(name: string, open: () => Promise<Db>): void {
       const db = await fresh();
       await db.tx(async (tx) => {
         await Promise.all([1, 2, 3, 4, 5].map((n) => add(tx, n)));
-        await Promise.all([tx.query(sql`update conformance set n = n + 10`), tx.query(sql`delete from conformance where n > 13`)]);
+        await Promise.all([
+          tx.query(sql`update conformance set n = n + 10`),
+          tx.query(sql`delete from conformance where n > 13`),
+        ]);
       });
       expect(await numbers(db)).toEqual([11, 12, 13]);
     });
