@@ -27,7 +27,7 @@ const RULES: Readonly<Record<string, Rule>> = {
     packages: ["contract", "core", "node", "zod"],
     places: ["server/store", "server/ports", "server/loop.ts"],
   },
-  "server/http": { packages: ["contract", "node", "npm"], places: ["server/app", "server/ports"] },
+  "server/http": { packages: ["contract", "core", "node", "npm"], places: ["server/app", "server/ports"] },
   "server/adapters": { packages: ["contract", "node", "npm"], places: ["server/ports"] },
   "server/config.ts": { packages: ["contract", "node", "npm"], places: [] },
   "server/loop.ts": { packages: [], places: ["server/ports"] },
