@@ -1,0 +1,42 @@
+/** Ids and secrets from the system's random source. */
+import { randomBytes, randomFillSync, randomUUID } from "node:crypto";
+import type { EventId, MessageId, ProjectId, SandboxId, TokenId } from "@drover/contract";
+import type { Ids, SecretKind } from "../ports/ids.ts";
+
+const SECRET_PREFIX: Readonly<Record<SecretKind, string>> = {
+  user: "drv_u_",
+  sandbox: "drv_s_",
+  session: "drv_c_",
+  login: "drv_l_",
+  ticket: "drv_t_",
+};
+
+const hex = (bytes: number) => randomBytes(bytes).toString("hex");
+
+const pool = Buffer.alloc(16 * 256);
+let poolUsed = pool.length;
+
+/** UUID version 7: 48 bits of milliseconds, then randomness; drawn from a pool because ingest makes thousands a second. */
+function uuidByTime(): string {
+  if (poolUsed === pool.length) {
+    randomFillSync(pool);
+    poolUsed = 0;
+  }
+  const bytes = pool.subarray(poolUsed, poolUsed + 16);
+  poolUsed += 16;
+  bytes.writeUIntBE(Date.now(), 0, 6);
+  bytes[6] = 0x70 | ((bytes[6] ?? 0) & 0x0f);
+  bytes[8] = 0x80 | ((bytes[8] ?? 0) & 0x3f);
+  const text = bytes.toString("hex");
+  return `${text.slice(0, 8)}-${text.slice(8, 12)}-${text.slice(12, 16)}-${text.slice(16, 20)}-${text.slice(20)}`;
+}
+
+export const randomIds: Ids = {
+  project: () => `project-${randomUUID()}` as ProjectId,
+  token: () => `tok-${hex(6)}` as TokenId,
+  message: () => `msg-${hex(6)}` as MessageId,
+  sandbox: (taskId) => `drover-${taskId?.slice(0, 8) ?? hex(4)}-${hex(3)}` as SandboxId,
+  event: () => uuidByTime() as EventId,
+  request: () => `req-${hex(8)}`,
+  secret: (kind) => SECRET_PREFIX[kind] + randomBytes(32).toString("base64url"),
+};

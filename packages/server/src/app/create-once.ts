@@ -1,0 +1,44 @@
+/** Creates something at most once per Idempotency-Key: what is made and the reply that tells of it are one transaction. */
+import { createHash } from "node:crypto";
+import { AppError } from "@drover/contract";
+import type { Db } from "../ports/db.ts";
+import { insertReply, loadReply, lockKey } from "../store/idempotency.ts";
+import type { Deps } from "./deps.ts";
+import { writeWithEvents, type Append } from "./event-log.ts";
+
+/** A caller's key for one request; absent when it gave none. */
+export interface RequestKey {
+  readonly key: string;
+  /** Who asks, for what: the same key of another caller or for another path is another key. */
+  readonly scope: string;
+  readonly request: string;
+}
+
+const sha256 = (text: string) => createHash("sha256").update(text).digest();
+
+export async function createOnce<T>(
+  deps: Deps,
+  requestKey: RequestKey | undefined,
+  create: (tx: Db, append: Append) => Promise<T>,
+): Promise<T> {
+  if (requestKey === undefined) return writeWithEvents(deps, create);
+  const keyHash = sha256(`${requestKey.scope}\n${requestKey.key}`);
+  const requestHash = sha256(requestKey.request);
+  return writeWithEvents(deps, async (tx, append) => {
+    await lockKey(tx, keyHash.readInt32BE(0), keyHash.readInt32BE(4));
+    const known = await loadReply.maybe(tx, keyHash);
+    if (known !== undefined) {
+      if (!requestHash.equals(known.request_hash)) throw new AppError("request.key_reused");
+      return JSON.parse(deps.vault.open(known.sealed_reply)) as T;
+    }
+    // The reply is kept before events are appended, so that nothing waits behind the append lock.
+    const appended: Parameters<Append>[0][number][] = [];
+    const reply = await create(tx, async (drafts) => {
+      appended.push(...drafts);
+      return [];
+    });
+    await insertReply(tx, keyHash, requestHash, deps.vault.seal(JSON.stringify(reply)));
+    await append(appended);
+    return reply;
+  });
+}

@@ -1,0 +1,96 @@
+/** Who is asking: secrets are resolved to principals by hash, and remembered for a moment. */
+import { createHash } from "node:crypto";
+import type { Grant } from "@drover/core";
+import type { ProjectId, SandboxId, TokenId } from "@drover/contract";
+import type { Clock } from "../ports/clock.ts";
+import type { Db } from "../ports/db.ts";
+import { findSandboxToken, findSession, findToken, takeOneTimeSecret, touchToken, type TokenRow } from "../store/credentials.ts";
+import type { Tail } from "./tail-events.ts";
+
+export interface Person {
+  readonly kind: "person";
+  readonly tokenId: TokenId;
+  readonly name: string;
+  readonly grant: Grant;
+  readonly expiresAt: Date | null;
+}
+
+export interface WorkerPrincipal {
+  readonly kind: "worker";
+  readonly sandboxId: SandboxId;
+  readonly projectId: ProjectId;
+  readonly generation: number;
+  readonly scope: "worker" | "gateway" | "git";
+}
+
+export type Principal = Person | WorkerPrincipal;
+
+export const hashSecret = (secret: string): Uint8Array => createHash("sha256").update(secret).digest();
+
+export const toPerson = (row: TokenRow): Person => ({
+  kind: "person",
+  tokenId: row.id,
+  name: row.name,
+  grant: { role: row.role, projectId: row.project_id },
+  expiresAt: row.expires_at,
+});
+
+/** How long a lookup is believed. Revocations are heard through the log at once; this bounds a lost one. */
+const REMEMBER_MS = 2_000;
+const REMEMBER_COUNT = 5_000;
+
+export interface Credentials {
+  /** A bearer token of a person, a program or a worker. */
+  resolveBearer(secret: string): Promise<Principal | undefined>;
+  resolveSession(secret: string): Promise<Person | undefined>;
+  /** Uses the ticket up. */
+  takeTicket(secret: string): Promise<Person | undefined>;
+  forget(): void;
+}
+
+export function openCredentials(deps: { db: Db; clock: Clock; tail: Tail }): Credentials {
+  const remembered = new Map<string, { readonly principal: Principal; readonly untilMs: number }>();
+  // Whatever ends a credential is an event, of this replica or of another.
+  const ENDING: ReadonlySet<string> = new Set(["token.revoked", "STATE_CHANGED", "WORKER_REPLACED", "TERMINATED"]);
+  deps.tail.onAdvance((events) => {
+    if (events.some((event) => ENDING.has(event.storedType))) remembered.clear();
+  });
+
+  const remember = async (key: string, find: () => Promise<Principal | undefined>): Promise<Principal | undefined> => {
+    const nowMs = deps.clock.now().getTime();
+    const known = remembered.get(key);
+    if (known !== undefined && known.untilMs > nowMs) return known.principal;
+    const principal = await find();
+    if (principal === undefined) return undefined;
+    if (remembered.size >= REMEMBER_COUNT) remembered.clear();
+    remembered.set(key, { principal, untilMs: nowMs + REMEMBER_MS });
+    if (principal.kind === "person") await touchToken(deps.db, principal.tokenId);
+    return principal;
+  };
+
+  const findBearer = async (secret: string): Promise<Principal | undefined> => {
+    const hash = hashSecret(secret);
+    const worker = await findSandboxToken.maybe(deps.db, hash);
+    if (worker !== undefined) {
+      return { kind: "worker", sandboxId: worker.sandbox_id, projectId: worker.project_id, generation: worker.generation, scope: worker.scope };
+    }
+    const token = await findToken.maybe(deps.db, hash);
+    return token === undefined ? undefined : toPerson(token);
+  };
+
+  return {
+    resolveBearer: (secret) => remember(`b ${secret}`, () => findBearer(secret)),
+    resolveSession: async (secret) => {
+      const found = await remember(`s ${secret}`, async () => {
+        const token = await findSession.maybe(deps.db, hashSecret(secret));
+        return token === undefined ? undefined : toPerson(token);
+      });
+      return found?.kind === "person" ? found : undefined;
+    },
+    takeTicket: async (secret) => {
+      const token = await takeOneTimeSecret.maybe(deps.db, hashSecret(secret), "ws");
+      return token === undefined ? undefined : toPerson(token);
+    },
+    forget: () => remembered.clear(),
+  };
+}

@@ -1,0 +1,200 @@
+/** Writing to the log: events join the transaction of what they tell about, and are announced once that is committed. */
+import { foldFacts, foldState, decideStates, toTraits, type SandboxFacts } from "@drover/core";
+import { TERMINAL_SANDBOX_STATES, type EventId, type EventSource, type JsonObject, type SandboxId, type SandboxState } from "@drover/contract";
+import type { Bus } from "../ports/bus.ts";
+import type { Clock } from "../ports/clock.ts";
+import type { Db } from "../ports/db.ts";
+import type { Fault } from "../ports/fault.ts";
+import type { Ids } from "../ports/ids.ts";
+import { insertEvents, insertKeys, takeSeqs, toInsertText, type EventRow } from "../store/events.ts";
+import { updateProjections, type SandboxRow } from "../store/sandboxes.ts";
+import { toTailEvent } from "./tail-event.ts";
+import type { Tail } from "./tail-events.ts";
+
+export interface EventDraft {
+  readonly id: EventId;
+  /** The sandbox whose log it joins; its row is locked by this transaction. */
+  readonly sandbox: SandboxRow | null;
+  readonly projectId: string | null;
+  readonly entityType: string;
+  readonly entityId: string;
+  readonly eventType: string;
+  readonly data: JsonObject;
+  readonly dataText: string;
+  readonly source: EventSource;
+  readonly clientEventId: string | null;
+  readonly generation: number | null;
+  readonly causedBy: EventId | null;
+  /** The state this event tells of, already decided. */
+  readonly toState?: SandboxState;
+  /** Whether a worker of the present generation says it, so that the sandbox's state follows. */
+  readonly isFollowed: boolean;
+}
+
+export interface EventLogDeps {
+  readonly db: Db;
+  readonly bus: Bus;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly tail: Tail;
+  readonly fault: Fault;
+}
+
+const SHADOWING = ["source", "original_event_type"];
+const WORKER_SOURCES: ReadonlySet<EventSource> = new Set(["agent", "worker", "system"]);
+
+type Numberless = Omit<EventRow, "seq">;
+
+export interface ServerEvent {
+  readonly eventType: string;
+  readonly data: JsonObject;
+  readonly source?: "user" | "guardian" | "server";
+  readonly causedBy?: EventId | null;
+  readonly toState?: SandboxState;
+}
+
+/** An event that the server writes into a sandbox's log. */
+export const draftSandboxEvent = (ids: Ids, sandbox: SandboxRow, event: ServerEvent): EventDraft => ({
+  id: ids.event(),
+  sandbox,
+  projectId: sandbox.project_id,
+  entityType: "sandbox",
+  entityId: sandbox.id,
+  eventType: event.eventType,
+  data: event.data,
+  dataText: JSON.stringify(event.data),
+  source: event.source ?? "server",
+  clientEventId: null,
+  generation: sandbox.generation,
+  causedBy: event.causedBy ?? null,
+  isFollowed: false,
+  ...(event.toState === undefined ? {} : { toState: event.toState }),
+});
+
+/** An event that the server writes about something that is not a sandbox. */
+export const draftEvent = (
+  ids: Ids,
+  entity: { readonly type: string; readonly id: string; readonly projectId: string | null },
+  event: ServerEvent,
+): EventDraft => ({
+  id: ids.event(),
+  sandbox: null,
+  projectId: entity.projectId,
+  entityType: entity.type,
+  entityId: entity.id,
+  eventType: event.eventType,
+  data: event.data,
+  dataText: JSON.stringify(event.data),
+  source: event.source ?? "server",
+  clientEventId: null,
+  generation: null,
+  causedBy: event.causedBy ?? null,
+  isFollowed: false,
+});
+
+export const draftTransition = (ids: Ids, sandbox: SandboxRow, from: SandboxState, to: SandboxState, cause: string, causedBy: EventId | null): EventDraft =>
+  draftSandboxEvent(ids, sandbox, { eventType: "STATE_CHANGED", data: { from, to, cause }, causedBy, toState: to });
+
+function toRow(draft: EventDraft, sandboxSeq: number | null, at: Date): Numberless {
+  const traits = toTraits(draft.eventType, draft.data, !WORKER_SOURCES.has(draft.source));
+  return {
+    id: draft.id,
+    sandbox_id: draft.sandbox?.id ?? null,
+    sandbox_seq: sandboxSeq,
+    project_id: draft.projectId,
+    task_id: draft.sandbox?.task_id ?? null,
+    entity_type: draft.entityType,
+    entity_id: draft.entityId,
+    event_type: draft.eventType,
+    data_text: draft.dataText,
+    shadows: SHADOWING.some((key) => Object.hasOwn(draft.data, key)),
+    source: draft.source,
+    created_at: at,
+    client_event_id: draft.clientEventId,
+    generation: draft.generation,
+    caused_by: draft.causedBy,
+    ...traits,
+  };
+}
+
+/** Turns drafts into rows and folds them into the facts of their sandboxes; a followed event may bring transitions with it. */
+function plan(drafts: readonly EventDraft[], ids: Ids, at: Date) {
+  const facts = new Map<SandboxId, SandboxFacts>();
+  const rows: Numberless[] = [];
+  const add = (draft: EventDraft) => {
+    if (draft.sandbox === null) return void rows.push(toRow(draft, null, at));
+    const before = facts.get(draft.sandbox.id) ?? draft.sandbox;
+    const isFromWorker = draft.isFollowed && WORKER_SOURCES.has(draft.source);
+    const turn = typeof draft.data["turn"] === "number" && draft.isFollowed ? toTraits(draft.eventType, draft.data, false).turn : null;
+    let after = foldFacts(before, { eventType: draft.eventType, turn, at, isFromWorker });
+    if (draft.toState !== undefined) after = foldState(after, draft.toState, String(draft.data["cause"]), at);
+    facts.set(draft.sandbox.id, after);
+    rows.push(toRow(draft, after.last_sandbox_seq, at));
+    if (!draft.isFollowed || TERMINAL_SANDBOX_STATES.has(after.state)) return;
+    let from = after.state;
+    for (const to of decideStates(from, draft.eventType)) {
+      add(draftTransition(ids, draft.sandbox, from, to, draft.eventType, draft.id));
+      from = to;
+    }
+  };
+  for (const draft of drafts) add(draft);
+  return { facts, rows };
+}
+
+/** Appends at the end of a transaction: all row locks are held, and from here on the append lock is too. */
+export async function appendEvents(tx: Db, deps: Pick<EventLogDeps, "ids" | "clock">, drafts: readonly EventDraft[]): Promise<readonly EventRow[]> {
+  if (drafts.length === 0) return [];
+  const { facts, rows: numberless } = plan(drafts, deps.ids, deps.clock.now());
+  const { last } = await takeSeqs.one(tx, numberless.length);
+  const rows = numberless.map((row, index): EventRow => ({ ...row, seq: last - numberless.length + 1 + index }));
+  await insertEvents(tx, toInsertText(rows));
+  const keyed = rows.filter((row) => row.client_event_id !== null && row.sandbox_id !== null);
+  if (keyed.length > 0) {
+    await insertKeys(tx, keyed.map((row) => row.sandbox_id ?? ""), keyed.map((row) => row.client_event_id ?? ""), keyed.map((row) => row.seq));
+  }
+  if (facts.size > 0) {
+    const lastSeqs = new Map(rows.map((row) => [row.sandbox_id, row.seq]));
+    await updateProjections(tx, [...facts].map(([id, fact]) => ({
+      id,
+      state: fact.state,
+      state_cause: fact.state_cause,
+      started_at: fact.started_at,
+      ended_at: fact.ended_at,
+      last_sandbox_seq: fact.last_sandbox_seq,
+      last_seq: lastSeqs.get(id) ?? 0,
+      last_event_type: fact.last_event_type,
+      last_event_at: fact.last_event_at,
+      turn: fact.turn,
+      heartbeat_count: fact.heartbeat_count,
+      first_heartbeat_at: fact.first_heartbeat_at,
+      last_heartbeat_at: fact.last_heartbeat_at,
+      last_contact_at: fact.last_contact_at,
+    })));
+  }
+  return rows;
+}
+
+/** Tells this process's subscribers, then the other replicas. Only ever called after commit. */
+export function announce(deps: Pick<EventLogDeps, "bus" | "tail">, rows: readonly EventRow[]): void {
+  if (rows.length === 0) return;
+  const events = rows.map(toTailEvent);
+  deps.tail.feed(events);
+  deps.bus.publish(events);
+}
+
+export type Append = (drafts: readonly EventDraft[]) => Promise<readonly EventRow[]>;
+
+/** Runs `fn` in a transaction. It may append once, as its last statement, because the append lock stops everybody else. */
+export async function writeWithEvents<T>(deps: EventLogDeps, fn: (tx: Db, append: Append) => Promise<T>): Promise<T> {
+  const rows: EventRow[] = [];
+  const result = await deps.db.tx(async (tx) => {
+    rows.length = 0;
+    return fn(tx, async (drafts) => {
+      const appended = await appendEvents(tx, deps, drafts);
+      rows.push(...appended);
+      return appended;
+    });
+  });
+  announce(deps, rows);
+  return result;
+}

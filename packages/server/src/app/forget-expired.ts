@@ -1,0 +1,10 @@
+/** Removes what has run out: one-time secrets, sessions, remembered replies. */
+import type { Db } from "../ports/db.ts";
+import { deleteExpiredSecrets, deleteExpiredSessions } from "../store/credentials.ts";
+import { deleteOldReplies } from "../store/idempotency.ts";
+
+export async function forgetExpiredOnce({ db }: { db: Db }): Promise<void> {
+  await deleteExpiredSecrets(db);
+  await deleteExpiredSessions(db);
+  await deleteOldReplies(db);
+}

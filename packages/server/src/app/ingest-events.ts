@@ -1,0 +1,207 @@
+/** Takes events from workers: many requests become one transaction, and each is answered after its commit. */
+import {
+  AppError,
+  EVENT_DATA_LIMIT_BYTES,
+  isReserved,
+  type BatchReceipt,
+  type EventId,
+  type EventReceipt,
+  type NewEvent,
+  type SandboxId,
+} from "@drover/contract";
+import type { Db } from "../ports/db.ts";
+import { listKeys, type EventRow, type KeyRow } from "../store/events.ts";
+import { lockSandboxes, type SandboxRow } from "../store/sandboxes.ts";
+import { announce, appendEvents, type EventDraft, type EventLogDeps } from "./event-log.ts";
+
+export interface WorkerIdentity {
+  readonly sandboxId: SandboxId;
+  readonly generation: number;
+}
+
+interface Prepared extends NewEvent {
+  readonly id: EventId;
+  readonly dataText: string;
+}
+
+interface Submission {
+  readonly worker: WorkerIdentity;
+  readonly events: readonly Prepared[];
+  readonly resolve: (outcome: Outcome) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+interface StoredReceipt {
+  readonly id: EventId;
+  readonly seq: number;
+  readonly event_type: string;
+  readonly created_at: Date;
+}
+
+interface Outcome {
+  /** One per event given, in order; a duplicate's is that of the first. */
+  readonly receipts: readonly StoredReceipt[];
+  readonly accepted: number;
+}
+
+const GROUP_EVENTS = 4_000;
+const GROUP_SUBMISSIONS = 256;
+
+/** Everything about an event that can be refused without the database is refused here, before it joins a group. */
+function prepare(event: NewEvent, deps: EventLogDeps): Prepared {
+  if (isReserved(event.event_type)) throw new AppError("event.reserved", `only the server writes ${event.event_type}`);
+  const dataText = JSON.stringify(event.event_data);
+  if (dataText.length > EVENT_DATA_LIMIT_BYTES || Buffer.byteLength(dataText) > EVENT_DATA_LIMIT_BYTES) {
+    throw new AppError("request.too_large", `event_data has at most ${EVENT_DATA_LIMIT_BYTES} bytes; send larger values as artifacts`);
+  }
+  return { ...event, id: deps.ids.event(), dataText };
+}
+
+const keyOf = (sandboxId: SandboxId, clientEventId: string) => `${sandboxId} ${clientEventId}`;
+
+function draftWorkerEvent(event: Prepared, sandbox: SandboxRow, worker: WorkerIdentity): EventDraft {
+  return {
+    id: event.id,
+    sandbox,
+    projectId: sandbox.project_id,
+    entityType: "sandbox",
+    entityId: sandbox.id,
+    eventType: event.event_type,
+    data: event.event_data,
+    dataText: event.dataText,
+    source: event.source,
+    clientEventId: event.client_event_id ?? null,
+    generation: worker.generation,
+    causedBy: null,
+    isFollowed: worker.generation === sandbox.generation,
+  };
+}
+
+/** Sorts a group into new events and duplicates, also of one another. A closed sandbox refuses its submission alone. */
+function planGroup(group: readonly Submission[], sandboxes: ReadonlyMap<SandboxId, SandboxRow>, stored: readonly KeyRow[]) {
+  const known = new Map<string, EventId | KeyRow>(stored.map((key) => [keyOf(key.sandbox_id, key.client_event_id), key]));
+  const drafts: EventDraft[] = [];
+  const plans = group.map((submission) => {
+    const sandbox = sandboxes.get(submission.worker.sandboxId);
+    if (sandbox === undefined || sandbox.closed_at !== null) return undefined;
+    let accepted = 0;
+    const references = submission.events.map((event): EventId | KeyRow => {
+      const key = event.client_event_id === undefined ? undefined : keyOf(sandbox.id, event.client_event_id);
+      const first = key === undefined ? undefined : known.get(key);
+      if (first !== undefined) return first;
+      if (key !== undefined) known.set(key, event.id);
+      drafts.push(draftWorkerEvent(event, sandbox, submission.worker));
+      accepted += 1;
+      return event.id;
+    });
+    return { references, accepted };
+  });
+  return { drafts, plans };
+}
+
+async function storeGroup(tx: Db, deps: EventLogDeps, group: readonly Submission[]) {
+  const ids = [...new Set(group.map((submission) => submission.worker.sandboxId))];
+  const sandboxes = new Map((await lockSandboxes(tx, ids)).map((row) => [row.id, row]));
+  const keyed = group.flatMap(({ worker, events }) =>
+    events.flatMap((event) => (event.client_event_id === undefined ? [] : [{ sandboxId: worker.sandboxId, key: event.client_event_id }])),
+  );
+  const stored = keyed.length === 0 ? [] : await listKeys(tx, keyed.map((one) => one.sandboxId), keyed.map((one) => one.key));
+  const { drafts, plans } = planGroup(group, sandboxes, stored);
+  const rows = await appendEvents(tx, deps, drafts);
+  deps.fault("ingest.before_commit");
+  return { rows, plans };
+}
+
+function settle(group: readonly Submission[], rows: readonly EventRow[], plans: Awaited<ReturnType<typeof storeGroup>>["plans"]): void {
+  const rowsById = new Map<string, StoredReceipt>(rows.map((row) => [row.id, row]));
+  group.forEach((submission, index) => {
+    const plan = plans[index];
+    if (plan === undefined) return submission.reject(new AppError("auth.required", "the sandbox has ended and its token is void"));
+    const receipts = plan.references.map((reference) => (typeof reference === "string" ? rowsById.get(reference) : reference));
+    submission.resolve({ receipts: receipts.filter((one) => one !== undefined), accepted: plan.accepted });
+  });
+}
+
+export interface Ingest {
+  one(worker: WorkerIdentity, event: NewEvent): Promise<EventReceipt>;
+  batch(worker: WorkerIdentity, events: readonly NewEvent[]): Promise<BatchReceipt>;
+}
+
+export function openIngest(deps: EventLogDeps): Ingest {
+  let waiting: Submission[] = [];
+  let isFlushing = false;
+
+  const storeOnce = async (group: readonly Submission[]) => {
+    const { rows, plans } = await deps.db.tx((tx) => storeGroup(tx, deps, group));
+    deps.fault("ingest.committed");
+    announce(deps, rows);
+    deps.fault("ingest.published");
+    settle(group, rows, plans);
+  };
+
+  const takeGroup = (): readonly Submission[] => {
+    let events = 0;
+    let count = 0;
+    for (const submission of waiting) {
+      events += submission.events.length;
+      if (count > 0 && (events > GROUP_EVENTS || count >= GROUP_SUBMISSIONS)) break;
+      count += 1;
+    }
+    const group = waiting.slice(0, count);
+    waiting = waiting.slice(count);
+    return group;
+  };
+
+  const store = async (group: readonly Submission[]): Promise<void> => {
+    try {
+      await storeOnce(group);
+    } catch (error) {
+      // Expected: the database is away (all are told), or one submission cannot be stored (it alone is told).
+      if (group.length === 1 || error instanceof AppError) {
+        for (const submission of group) submission.reject(error);
+        return;
+      }
+      for (const submission of group) await store([submission]);
+    }
+  };
+
+  const flush = async () => {
+    if (isFlushing) return;
+    isFlushing = true;
+    while (waiting.length > 0) await store(takeGroup());
+    isFlushing = false;
+  };
+
+  const submit = (worker: WorkerIdentity, events: readonly NewEvent[]): Promise<Outcome> => {
+    const prepared = events.map((event) => prepare(event, deps));
+    return new Promise((resolve, reject) => {
+      waiting.push({ worker, events: prepared, resolve, reject });
+      void flush();
+    });
+  };
+
+  return {
+    one: async (worker, event) => {
+      const [receipt] = (await submit(worker, [event])).receipts;
+      if (receipt === undefined) throw new Error("a stored event has no receipt");
+      return {
+        status: "received",
+        sandbox_id: worker.sandboxId,
+        event_type: receipt.event_type,
+        event_id: receipt.id,
+        seq: receipt.seq,
+        timestamp: receipt.created_at.toISOString(),
+      };
+    },
+    batch: async (worker, events) => {
+      const { receipts, accepted } = await submit(worker, events);
+      return {
+        status: "received",
+        sandbox_id: worker.sandboxId,
+        accepted,
+        duplicates: events.length - accepted,
+        last_seq: receipts.reduce((last, receipt) => Math.max(last, receipt.seq), 0),
+      };
+    },
+  };
+}

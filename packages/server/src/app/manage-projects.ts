@@ -1,0 +1,59 @@
+/** Projects: created, listed, changed. */
+import { AppError, type NewProject, type Project, type ProjectChange, type ProjectId } from "@drover/contract";
+import { insertAudit } from "../store/audit.ts";
+import { insertProject, listProjects, loadDefaultProject, loadProject, updateProject, type ProjectRow } from "../store/projects.ts";
+import type { Person } from "./credential.ts";
+import { createOnce, type RequestKey } from "./create-once.ts";
+import type { Deps } from "./deps.ts";
+import { draftEvent, writeWithEvents } from "./event-log.ts";
+
+const toProject = (row: ProjectRow): Project => ({ ...row, created_at: row.created_at.toISOString() });
+
+const audit = (actor: Person, action: string, row: ProjectRow) => ({
+  actor: actor.tokenId, action, target: row.id, project_id: row.id, detail: { name: row.name }, request_id: null,
+});
+
+export async function createProject(deps: Deps, actor: Person, input: NewProject, key: RequestKey | undefined): Promise<Project> {
+  return createOnce(deps, key, async (tx, append) => {
+    const draft = { id: deps.ids.project(), name: input.name, description: input.description ?? null, repo: input.repo ?? null, is_default: false };
+    const row = await insertProject.maybe(tx, draft);
+    if (row === undefined) throw new AppError("project.exists", `a project is called ${input.name} already`);
+    await insertAudit(tx, audit(actor, "project.create", row));
+    await append([draftEvent(deps.ids, { type: "project", id: row.id, projectId: row.id }, { eventType: "project.created", data: { name: row.name }, source: "user" })]);
+    return toProject(row);
+  });
+}
+
+export async function changeProject(deps: Deps, actor: Person, id: ProjectId, change: ProjectChange): Promise<Project> {
+  return writeWithEvents(deps, async (tx, append) => {
+    const row = await updateProject.maybe(tx, id, { name: change.name, description: change.description, repo: change.repo });
+    if (row === undefined) throw new AppError("project.exists", `a project is called ${change.name ?? ""} already`);
+    await insertAudit(tx, audit(actor, "project.update", row));
+    await append([draftEvent(deps.ids, { type: "project", id: row.id, projectId: row.id }, { eventType: "project.updated", data: { name: row.name }, source: "user" })]);
+    return toProject(row);
+  });
+}
+
+export async function getProject(deps: Deps, id: ProjectId): Promise<Project> {
+  const row = await loadProject.maybe(deps.db, id);
+  if (row === undefined) throw new AppError("project.not_found");
+  return toProject(row);
+}
+
+export async function pageProjects(deps: Deps, actor: Person, query: { limit: number; cursor?: string | undefined }) {
+  const rows = await listProjects(deps.db, actor.grant.projectId, query.cursor, query.limit + 1);
+  const items = rows.slice(0, query.limit);
+  return { items: items.map(toProject), next_cursor: rows.length > query.limit ? (items.at(-1)?.id ?? null) : null };
+}
+
+/** The project of a request that names none: the only one the caller has, else the default one. */
+export async function pickProject(deps: Deps, actor: Person, asked: ProjectId | undefined): Promise<ProjectId> {
+  const chosen = asked ?? actor.grant.projectId ?? (await loadDefaultProject.one(deps.db)).id;
+  const isHidden = actor.grant.projectId !== null && actor.grant.projectId !== chosen;
+  if (isHidden || (await loadProject.maybe(deps.db, chosen)) === undefined) throw new AppError("project.not_found");
+  return chosen;
+}
+
+export async function ensureDefaultProject(deps: Pick<Deps, "db" | "ids">): Promise<void> {
+  await insertProject(deps.db, { id: deps.ids.project(), name: "default", description: "Work that belongs to no other project.", repo: null, is_default: true });
+}

@@ -1,0 +1,31 @@
+/** What a worker asks for besides messages: its assignment, and to be known as alive. */
+import type { Assignment, EventReceipt, JsonObject } from "@drover/contract";
+import { loadForWorker } from "./current-worker.ts";
+import type { Deps } from "./deps.ts";
+import type { WorkerIdentity } from "./ingest-events.ts";
+
+export async function getAssignment(deps: Deps, worker: WorkerIdentity): Promise<Assignment> {
+  const row = await loadForWorker(deps.db, worker);
+  const script = row.spec["script"];
+  return {
+    sandbox_id: row.id,
+    generation: row.generation,
+    task_id: row.task_id,
+    prompt: row.prompt,
+    runtime: row.runtime ?? "scripted",
+    model: row.model,
+    branch: row.branch,
+    script: typeof script === "object" && script !== null ? (script as JsonObject) : null,
+    heartbeat_interval_s: deps.config.heartbeatIntervalSeconds,
+    post_completion_s: deps.config.postCompletionSeconds,
+  };
+}
+
+export async function beat(deps: Deps, worker: WorkerIdentity, body: { status: string; detail?: JsonObject | undefined }): Promise<EventReceipt> {
+  await loadForWorker(deps.db, worker);
+  return deps.ingest.one(worker, {
+    event_type: "agent.heartbeat",
+    event_data: { ...body.detail, status: body.status, timestamp: deps.clock.now().toISOString() },
+    source: "worker",
+  });
+}

@@ -1,0 +1,15 @@
+/** A sandbox's row as the wire shows it. */
+import { decideHealth } from "@drover/core";
+import type { Sandbox } from "@drover/contract";
+import type { SandboxRow } from "../store/sandboxes.ts";
+
+const iso = (date: Date | null) => date?.toISOString() ?? null;
+
+export const toSandbox = (row: SandboxRow, now: Date): Sandbox => ({
+  id: row.id, project_id: row.project_id, task_id: row.task_id, state: row.state, state_cause: row.state_cause, generation: row.generation,
+  provider: row.provider, provider_id: row.provider_id, runtime: row.runtime, model: row.model, prompt: row.prompt, repo: row.repo,
+  base_branch: row.base_branch, branch: row.branch, labels: row.labels, health: decideHealth(row.state, row.last_contact_at, now),
+  turn: row.turn, event_count: row.last_sandbox_seq, last_seq: row.last_seq, last_event_type: row.last_event_type,
+  last_event_at: iso(row.last_event_at), last_heartbeat_at: iso(row.last_heartbeat_at), created_at: row.created_at.toISOString(),
+  started_at: iso(row.started_at), ended_at: iso(row.ended_at),
+});

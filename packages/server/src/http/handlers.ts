@@ -1,0 +1,133 @@
+/** Which use case answers which endpoint. A missing one is a type error, not a 404. */
+import { gzip } from "node:zlib";
+import { promisify } from "node:util";
+import type { FastifyReply, FastifyRequest } from "fastify";
+import { AppError, type Api, type EndpointName, type Input, type Reply } from "@drover/contract";
+import { ackMessage } from "../app/ack-message.ts";
+import type { RequestKey } from "../app/create-once.ts";
+import type { Person, Principal, WorkerPrincipal } from "../app/credential.ts";
+import type { Deps } from "../app/deps.ts";
+import { openArtifact, putArtifact, readFileDiff } from "../app/keep-artifacts.ts";
+import { pageMessages } from "../app/list-messages.ts";
+import { changeProject, createProject, getProject, pageProjects } from "../app/manage-projects.ts";
+import { createSandbox, getSandbox, pageSandboxes, replaceWorker, terminateSandbox } from "../app/manage-sandboxes.ts";
+import { createTicket, createToken, endToken, login, logout, pageTokens, toWhoami } from "../app/manage-tokens.ts";
+import { pageAllEvents, pageSandboxEvents, readTrajectory } from "../app/read-events.ts";
+import { readSpine } from "../app/read-spine.ts";
+import { receiveMessages } from "../app/receive-messages.ts";
+import { sendMessage } from "../app/send-message.ts";
+import { beat, getAssignment } from "../app/serve-worker.ts";
+import { startDemo } from "../app/start-demo.ts";
+import type { RateLimits } from "./rate-limits.ts";
+import { CLEARED_SESSION_COOKIE, parseSessionCookie, toSessionCookie } from "./session-cookie.ts";
+import { streamSandbox } from "./stream-sse.ts";
+
+export interface Context {
+  readonly deps: Deps;
+  readonly limits: RateLimits;
+  readonly principal: Principal | undefined;
+  readonly requestKey: RequestKey | undefined;
+  readonly request: FastifyRequest;
+  readonly reply: FastifyReply;
+  /** Aborts when the caller hangs up or the server stops. */
+  readonly signal: AbortSignal;
+}
+
+type Handler<Name extends EndpointName> = (context: Context, input: Input<Api[Name]>) => Promise<Reply<Api[Name]>>;
+export type Handlers = { readonly [Name in EndpointName]: Handler<Name> };
+
+function person({ principal }: Context): Person {
+  if (principal?.kind !== "person") throw new AppError("auth.forbidden");
+  return principal;
+}
+
+function worker({ principal }: Context): WorkerPrincipal {
+  if (principal?.kind !== "worker") throw new AppError("auth.forbidden");
+  return principal;
+}
+
+const compress = promisify(gzip);
+
+export const handlers: Handlers = {
+  login: async (context, { body }) => {
+    context.limits.checkLogin(context.request.ip);
+    const { person: who, session } = await login(context.deps, body.token).catch((error: unknown) => {
+      context.limits.countFailedLogin(context.request.ip);
+      throw error;
+    });
+    const isSecure = context.deps.config.publicUrl?.startsWith("https:") === true;
+    void context.reply.header("set-cookie", toSessionCookie(session, { days: context.deps.config.sessionDays, isSecure }));
+    return toWhoami(who);
+  },
+  logout: async (context) => {
+    await logout(context.deps, parseSessionCookie(context.request.headers.cookie));
+    void context.reply.header("set-cookie", CLEARED_SESSION_COOKIE);
+    return { status: "ok" };
+  },
+  whoami: async (context) => toWhoami(person(context)),
+  createWsTicket: (context) => createTicket(context.deps, person(context), context.requestKey),
+  listTokens: (context, { query }) => pageTokens(context.deps, person(context), query),
+  createToken: (context, { body }) => createToken(context.deps, person(context), body, context.requestKey),
+  revokeToken: (context, { params }) => endToken(context.deps, person(context), params.token_id),
+
+  listProjects: (context, { query }) => pageProjects(context.deps, person(context), query),
+  createProject: async (context, { body }) => {
+    const actor = person(context);
+    if (actor.grant.projectId !== null) throw new AppError("auth.forbidden", "only an admin of all projects creates new ones");
+    return createProject(context.deps, actor, body, context.requestKey);
+  },
+  getProject: (context, { params }) => getProject(context.deps, params.project_id),
+  updateProject: (context, { params, body }) => changeProject(context.deps, person(context), params.project_id, body),
+
+  sandboxHealth: async ({ deps }) => ({ status: "ok", service: "sandbox-api", timestamp: deps.clock.now().toISOString() }),
+  listSandboxes: (context, { query }) => pageSandboxes(context.deps, person(context), query),
+  createSandbox: (context, { body }) => createSandbox(context.deps, person(context), body, context.requestKey),
+  startDemo: (context, { body }) => startDemo(context.deps, person(context), body.project_id, context.requestKey),
+  getSandbox: (context, { params }) => getSandbox(context.deps, params.sandbox_id),
+  terminateSandbox: (context, { params }) => terminateSandbox(context.deps, person(context), params.sandbox_id),
+  replaceWorker: (context, { params }) => replaceWorker(context.deps, person(context), params.sandbox_id, context.requestKey),
+
+  ingestEvents: async (context, { body }) => {
+    const from = worker(context);
+    const events = "events" in body ? body.events : [body];
+    context.limits.takeEvents(from.sandboxId, events.length);
+    const key = context.requestKey?.key;
+    const keyed = key === undefined ? events : events.map((event, index) => ({ ...event, client_event_id: event.client_event_id ?? `key:${key}:${index}` }));
+    const [first] = keyed;
+    return "events" in body || first === undefined ? context.deps.ingest.batch(from, keyed) : context.deps.ingest.one(from, first);
+  },
+  listSandboxEvents: (context, { params, query }) => pageSandboxEvents(context.deps, params.sandbox_id, query),
+  listEvents: (context, { query }) => pageAllEvents(context.deps, person(context), query),
+  getTrajectory: (context, { params, query }) => readTrajectory(context.deps, params.sandbox_id, query),
+  getSpine: async (context, { params, query }) => {
+    const spine = await readSpine(context.deps, params.sandbox_id, query.after_seq);
+    if (!String(context.request.headers["accept-encoding"] ?? "").includes("gzip")) return spine;
+    void context.reply.header("content-encoding", "gzip").header("vary", "accept-encoding").type("application/json; charset=utf-8");
+    // The bytes are the reply; its shape was checked by the type of `spine`.
+    return (await compress(JSON.stringify(spine))) as never;
+  },
+  streamSandbox: (context, { params, query }) => streamSandbox(context, person(context), params.sandbox_id, query.after_seq),
+  putArtifact: (context, { params }) => putArtifact(context.deps, worker(context), params.artifact_id, context.request.raw),
+  getArtifact: async (context, { params }) => {
+    const blob = await openArtifact(context.deps, params.sandbox_id, params.artifact_id);
+    void context.reply
+      .type("application/octet-stream")
+      .header("content-length", blob.size)
+      .header("content-disposition", `attachment; filename="${params.artifact_id}"`)
+      .header("cache-control", "private, max-age=31536000, immutable");
+    return blob.bytes;
+  },
+  getFileDiff: (context, { params }) => readFileDiff(context.deps, params.sandbox_id, params.event_id),
+
+  sendMessage: (context, { params, body }) => sendMessage(context.deps, person(context), params.sandbox_id, body, context.requestKey),
+  receiveMessages: async (context, { query }) => [...(await receiveMessages(context.deps, worker(context), query, context.signal))],
+  ackMessage: (context, { params, body }) => ackMessage(context.deps, worker(context), params.message_id, body),
+  listMessages: (context, { params, query }) => pageMessages(context.deps, params.sandbox_id, query),
+
+  getAssignment: (context) => getAssignment(context.deps, worker(context)),
+  heartbeat: (context, { body }) => {
+    const from = worker(context);
+    context.limits.takeEvents(from.sandboxId, 1);
+    return beat(context.deps, from, body);
+  },
+};

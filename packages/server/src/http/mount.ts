@@ -1,0 +1,183 @@
+/** Mounts every endpoint once: credential, validation, use case, problem document. */
+import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
+import { api, API_BASE, AppError, type Endpoint, type EndpointName } from "@drover/contract";
+import type { z } from "zod";
+import type { Principal } from "../app/credential.ts";
+import type { Deps } from "../app/deps.ts";
+import { loadHead } from "../store/events.ts";
+import { authorise, resolvePrincipal } from "./authorise.ts";
+import { readJson } from "./body.ts";
+import { handlers, type Context } from "./handlers.ts";
+import { openHostCheck, requireServed, type HostCheck } from "./host-check.ts";
+import { writeMetrics, type Counters } from "./metrics.ts";
+import { buildOpenApi } from "./openapi.ts";
+import { toAppError, toInvalid, toProblem } from "./problem.ts";
+import { openRateLimits } from "./rate-limits.ts";
+import { SECURITY_HEADERS } from "./security-headers.ts";
+import { isPagePath, mountStaticFiles } from "./static-files.ts";
+import { openStreamSockets } from "./stream-socket.ts";
+
+export interface Site {
+  readonly app: FastifyInstance;
+  close(): Promise<void>;
+}
+
+const KEY_LIMIT = 200;
+const REQUEST_ID = /^[\w.:-]{1,100}$/;
+const principals = new WeakMap<FastifyRequest, Principal>();
+
+function parsePart<T extends z.ZodType>(schema: T | undefined, value: unknown, place: "body" | "query" | "path"): z.infer<T> | undefined {
+  if (schema === undefined) return undefined;
+  const parsed = schema.safeParse(value);
+  if (!parsed.success) throw toInvalid(parsed.error, place);
+  return parsed.data;
+}
+
+/** A path parameter that has not the shape of an id names nothing: 404, as for one that does not exist. */
+function parseParams(endpoint: Endpoint, params: unknown): unknown {
+  const parsed = endpoint.params?.safeParse(params);
+  if (parsed?.success === false) throw new AppError("route.not_found", "nothing has this id");
+  return parsed?.data;
+}
+
+function toRequestKey(endpoint: Endpoint, request: FastifyRequest, principal: Principal | undefined) {
+  const key = request.headers["idempotency-key"];
+  const isHonoured = endpoint.creates === true || endpoint.path.endsWith("/events");
+  if (!isHonoured || typeof key !== "string" || principal === undefined) return undefined;
+  if (key === "" || key.length > KEY_LIMIT) throw new AppError("request.invalid", `Idempotency-Key has 1-${KEY_LIMIT} characters`);
+  const who = principal.kind === "person" ? principal.tokenId : principal.sandboxId;
+  return { key, scope: `${who} ${endpoint.method} ${request.url}`, request: JSON.stringify(request.body ?? null) };
+}
+
+/** Everything a string in a query may not hold for the store's sake. */
+function requireCleanUrl(url: string): void {
+  if (/%00/i.test(url)) throw new AppError("request.invalid", "the address contains a NUL character");
+}
+
+/** Made only for the few that wait: aborts when the caller hangs up or the server stops. */
+function signalOf(reply: FastifyReply, stopping: AbortSignal): AbortSignal {
+  const hangUp = new AbortController();
+  reply.raw.once("close", () => hangUp.abort());
+  return AbortSignal.any([stopping, hangUp.signal]);
+}
+
+export async function mountSite(deps: Deps, options: { readonly webRoot: string; readonly signal: AbortSignal }): Promise<Site> {
+  const hosts: HostCheck = openHostCheck(deps.config);
+  const limits = openRateLimits(deps.config, deps.clock);
+  const counters: Counters = { requests: 0, failures: 0 };
+  const app = Fastify({
+    logger: false,
+    genReqId: (request) => {
+      const given = request.headers["x-request-id"];
+      return typeof given === "string" && REQUEST_ID.test(given) ? given : deps.ids.request();
+    },
+    routerOptions: { maxParamLength: 300, querystringParser: (text) => parseQuery(text) },
+    requestTimeout: 120_000,
+    keepAliveTimeout: 65_000,
+    forceCloseConnections: true,
+  });
+
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser("*", (request, payload, done) => {
+    // Artifacts are bytes: their endpoint reads the stream itself.
+    if (request.method === "PUT") return done(null, undefined);
+    readJson(payload).then((value) => done(null, value), (error: unknown) => done(error as Error));
+  });
+
+  app.addHook("onRequest", async (request, reply) => {
+    void reply.headers({ ...SECURITY_HEADERS, "x-request-id": request.id });
+    if (request.url === "/healthz" || request.url === "/readyz") return;
+    requireServed(hosts, request.headers);
+    requireCleanUrl(request.url);
+  });
+  app.addHook("onResponse", async (_request, reply) => {
+    counters.requests += 1;
+    if (reply.statusCode >= 500) counters.failures += 1;
+  });
+
+  const answerProblem = (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
+    const refusal = toAppError(error);
+    const problem = toProblem(refusal, request.id, deps.log);
+    if (refusal.retryAfterSeconds !== undefined) void reply.header("retry-after", refusal.retryAfterSeconds);
+    if (problem.status === 401) void reply.header("www-authenticate", "Bearer");
+    if (problem.status === 503) void reply.header("retry-after", 1);
+    return reply.status(problem.status).type("application/problem+json").send(JSON.stringify(problem));
+  };
+  app.setErrorHandler(answerProblem);
+  app.setNotFoundHandler(async (request, reply) => {
+    const isPage = request.method === "GET" && isPagePath(request.url) && !/\.\w+$/.test(request.url.split("?")[0] ?? "");
+    if (isPage && app.hasReplyDecorator("sendFile")) return reply.sendFile("index.html");
+    if ((await resolvePrincipal(deps, request.headers)) === undefined) throw new AppError("auth.required");
+    throw new AppError("route.not_found");
+  });
+
+  const mount = (name: EndpointName, endpoint: Endpoint) => {
+    app.route({
+      method: endpoint.method,
+      url: API_BASE + endpoint.path,
+      onRequest: async (request) => {
+        const principal = await authorise(deps, endpoint, request.headers, request.params as Record<string, string>);
+        if (principal !== undefined) principals.set(request, principal);
+      },
+      handler: async (request, reply) => {
+        const principal = principals.get(request);
+        const input = {
+          params: parseParams(endpoint, request.params),
+          query: parsePart(endpoint.query, request.query, "query"),
+          body: parsePart(endpoint.body, request.body, "body"),
+        };
+        const context: Context = {
+          deps, limits, principal, request, reply,
+          requestKey: toRequestKey(endpoint, request, principal),
+          get signal() {
+            return signalOf(reply, options.signal);
+          },
+        };
+        const answer = await (handlers[name] as (context: Context, input: unknown) => Promise<unknown>)(context, input);
+        if (reply.sent) return reply;
+        return reply.status(endpoint.status ?? 200).send(answer);
+      },
+    });
+  };
+  for (const [name, endpoint] of Object.entries(api) as [EndpointName, Endpoint][]) mount(name, endpoint);
+
+  app.get("/healthz", async () => ({ status: "ok" }));
+  app.get("/readyz", async () => {
+    await loadHead.one(deps.db);
+    if (!deps.bus.isUp()) throw new AppError("server.not_ready", "the bus between replicas is down (REDIS_URL)");
+    return { status: "ready", database: "ok", bus: "ok", migrations: "ok" };
+  });
+  const requirePerson = async (request: FastifyRequest) => {
+    const principal = await resolvePrincipal(deps, request.headers);
+    if (principal === undefined) throw new AppError("auth.required");
+    if (principal.kind !== "person") throw new AppError("auth.forbidden");
+  };
+  const openApi = JSON.stringify(buildOpenApi());
+  app.get("/openapi.json", { onRequest: requirePerson }, (_request, reply) => reply.type("application/json").send(openApi));
+  const sockets = openStreamSockets(deps, hosts);
+  app.get("/metrics", { onRequest: requirePerson }, (_request, reply) =>
+    reply.type("text/plain; version=0.0.4").send(writeMetrics(deps, counters, sockets.count())),
+  );
+  await mountStaticFiles(app, options.webRoot);
+
+  app.server.on("upgrade", (request, socket, head) => {
+    if (!sockets.handleUpgrade(request, socket, head)) socket.end("HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");
+  });
+  return {
+    app,
+    close: async () => {
+      await sockets.close();
+      await app.close();
+    },
+  };
+}
+
+/** A key given twice is a list; text that is no valid percent-encoding is refused. */
+function parseQuery(text: string): Record<string, string | string[]> {
+  const query: Record<string, string | string[]> = {};
+  for (const [key, value] of new URLSearchParams(text)) {
+    const known = query[key];
+    query[key] = known === undefined ? value : [...(Array.isArray(known) ? known : [known]), value];
+  }
+  return query;
+}

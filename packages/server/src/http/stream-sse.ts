@@ -1,0 +1,57 @@
+/** One sandbox's log as Server-Sent Events; `Last-Event-ID` resumes after that seq. */
+import { AppError, type SandboxId } from "@drover/contract";
+import type { Person } from "../app/credential.ts";
+import { toAudience, type TailEvent } from "../app/tail-event.ts";
+import type { Context } from "./handlers.ts";
+import { openSubscriber } from "./subscriber.ts";
+
+const BUFFER_LIMIT_BYTES = 1024 * 1024;
+const KEEP_ALIVE_MS = 15_000;
+
+function parseLastEventId(header: unknown): number | undefined {
+  if (header === undefined || header === "") return undefined;
+  const seq = Number(header);
+  if (!Number.isSafeInteger(seq) || seq < 0) throw new AppError("request.invalid", "Last-Event-ID is not a seq");
+  return seq;
+}
+
+const toText = (event: TailEvent) => `id: ${event.seq}\ndata: ${event.json}\n\n`;
+
+/** Resolves when the stream has ended; the reply is written by hand. */
+export async function streamSandbox(context: Context, person: Person, sandboxId: SandboxId, asked: number | undefined): Promise<void> {
+  const { deps, reply, request } = context;
+  const afterSeq = parseLastEventId(request.headers["last-event-id"]) ?? asked;
+  reply.hijack();
+  const out = reply.raw;
+  const isOver = new Promise<void>((resolve) => out.once("close", resolve));
+  out.writeHead(200, {
+    "content-type": "text/event-stream; charset=utf-8",
+    "cache-control": "no-store",
+    "x-accel-buffering": "no",
+    "x-request-id": request.id,
+    "x-content-type-options": "nosniff",
+  });
+  out.flushHeaders();
+  const subscriber = openSubscriber({
+    tail: deps.tail,
+    sink: {
+      writeEvents: (events) => out.write(events.map(toText).join("")) || out.writableLength < BUFFER_LIMIT_BYTES,
+      writeSync: (from_seq, through_seq) => out.write(`event: sync\ndata: ${JSON.stringify({ type: "sync", from_seq, through_seq })}\n\n`),
+      onDrain: (listener) => out.on("drain", listener),
+      stall: () => out.destroy(),
+    },
+    audience: toAudience(person.grant.projectId, { entity_ids: [sandboxId] }),
+    afterSeq,
+    stallMs: deps.config.streamStallSeconds * 1_000,
+    onError: (error) => deps.log.warn("stream.read_failed", { reason: String(error) }),
+  });
+  const stopListening = deps.tail.onAdvance((events) => {
+    if (events.some((event) => event.storedType === "token.revoked" && event.entityId === person.tokenId)) out.destroy();
+  });
+  const keepAlive = setInterval(() => out.write(": alive\n\n"), KEEP_ALIVE_MS);
+  context.signal.addEventListener("abort", () => out.end(), { once: true });
+  await isOver;
+  clearInterval(keepAlive);
+  stopListening();
+  subscriber.close();
+}

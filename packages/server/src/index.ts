@@ -1,0 +1,3 @@
+/** The server as a library: started by the command line and by tests. */
+export { openLog } from "./adapters/log-pino.ts";
+export { startServer, type RunningServer, type ServerOptions } from "./main.ts";

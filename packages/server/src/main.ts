@@ -1,0 +1,165 @@
+/** The composition root: the only file that knows which adapter is used. */
+import { readFile, writeFile } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import type { AddressInfo } from "node:net";
+import { AppError, type Config } from "@drover/contract";
+import { openDiskBlobs } from "./adapters/blob-disk.ts";
+import { openMemoryBus } from "./adapters/bus-memory.ts";
+import { openRedisBus } from "./adapters/bus-redis.ts";
+import { systemClock } from "./adapters/clock-system.ts";
+import { lockDataDir } from "./adapters/data-dir.ts";
+import { openPostgres } from "./adapters/db-postgres.ts";
+import { randomIds } from "./adapters/ids-random.ts";
+import { startPostgres } from "./adapters/postgres-embedded.ts";
+import { openVault } from "./adapters/vault-file.ts";
+import { openWorkerLauncher } from "./adapters/worker-process.ts";
+import { openCredentials } from "./app/credential.ts";
+import type { Deps } from "./app/deps.ts";
+import { openIngest } from "./app/ingest-events.ts";
+import { ensureDefaultProject } from "./app/manage-projects.ts";
+import { createLoginCode, ensureAdmin, ensureOwner } from "./app/manage-tokens.ts";
+import { openTail } from "./app/tail-events.ts";
+import { mountSite } from "./http/mount.ts";
+import { startLoop } from "./loop.ts";
+import { LOOPS } from "./loops.ts";
+import type { Fault } from "./ports/fault.ts";
+import type { Log } from "./ports/log.ts";
+import { migrate } from "./store/migrate.ts";
+
+const PACKAGES = resolve(import.meta.dirname, "../..");
+
+export interface ServerOptions {
+  readonly config: Config;
+  readonly log: Log;
+  /** Aborting it stops the server, as `stop` does. */
+  readonly signal: AbortSignal;
+  readonly fault?: Fault;
+}
+
+export interface RunningServer {
+  readonly url: string;
+  /** Logs one browser in, once. */
+  readonly loginUrl: string;
+  /** An admin's token for commands on this machine. */
+  readonly cliToken: string;
+  readonly deps: Deps;
+  stop(): Promise<void>;
+  /** Settles when the server has stopped, for whatever reason. */
+  readonly done: Promise<void>;
+}
+
+/** What was opened is closed in reverse order, whether the start went through or not. */
+function openCleanup() {
+  const steps: (() => Promise<void>)[] = [];
+  let ended: Promise<void> | undefined;
+  return {
+    add: (step: () => Promise<void>) => void steps.push(step),
+    run: () =>
+      (ended ??= (async () => {
+        for (const step of steps.toReversed()) await step();
+      })()),
+  };
+}
+
+/** Kept between starts, so that a command's credential survives a restart of the server. */
+async function keepCliToken(dataDir: string): Promise<string> {
+  const path = join(dataDir, "cli.token");
+  // Expected: the first start, when there is none.
+  const known = await readFile(path, "utf8").catch(() => "");
+  if (known.startsWith("drv_u_")) return known;
+  const secret = randomIds.secret("user");
+  await writeFile(path, secret, { mode: 0o600 });
+  return secret;
+}
+
+export async function startServer(options: ServerOptions): Promise<RunningServer> {
+  const cleanup = openCleanup();
+  try {
+    return await openServer(options, cleanup);
+  } catch (error) {
+    // Expected: any refusal to start. Whatever was opened before it is closed again.
+    await cleanup.run();
+    throw error;
+  }
+}
+
+async function openServer(options: ServerOptions, cleanup: ReturnType<typeof openCleanup>): Promise<RunningServer> {
+  const { config, log } = options;
+  const stopping = new AbortController();
+  const dataDir = await lockDataDir(resolve(config.dataDir));
+  cleanup.add(dataDir.release);
+
+  let databaseUrl = config.databaseUrl;
+  if (databaseUrl === undefined) {
+    const postgres = await startPostgres({ dataDir, log, signal: new AbortController().signal });
+    cleanup.add(postgres.stop);
+    databaseUrl = postgres.url;
+  }
+  const db = openPostgres({
+    url: databaseUrl,
+    maxConnections: config.databasePoolSize,
+    onIdleError: (error) => log.warn("database.connection_lost", { reason: error.message }),
+  });
+  cleanup.add(() => db.close());
+  const applied = await migrate(db);
+  if (applied.length > 0) log.info("database.migrated", { applied });
+
+  const bus = config.redisUrl === undefined ? openMemoryBus() : openRedisBus(config.redisUrl, log);
+  cleanup.add(() => bus.close());
+  const launcher = openWorkerLauncher({ entry: join(PACKAGES, "worker/dist/worker.mjs"), root: join(dataDir.path, "workers"), log });
+  cleanup.add(() => launcher.close());
+
+  const clock = systemClock;
+  const tail = await openTail({ db, bus, clock, log, signal: stopping.signal });
+  cleanup.add(async () => {
+    stopping.abort();
+    await tail.done;
+  });
+  const spine = { db, bus, clock, ids: randomIds, tail, fault: options.fault ?? (() => undefined) };
+  let url = "";
+  const deps: Deps = {
+    ...spine,
+    config,
+    log,
+    launcher,
+    blobs: openDiskBlobs(join(dataDir.path, "blobs")),
+    vault: await openVault(dataDir.path, config.secretKey),
+    credentials: openCredentials({ db, clock, tail }),
+    ingest: openIngest(spine),
+    address: () => config.publicUrl ?? url,
+  };
+  await ensureDefaultProject(deps);
+  const ownerId = await ensureOwner(deps);
+  if (config.adminToken !== undefined) await ensureAdmin(deps, "admin", config.adminToken);
+  const cliToken = await keepCliToken(dataDir.path);
+  await ensureAdmin(deps, "command line", cliToken);
+
+  const site = await mountSite(deps, { webRoot: join(PACKAGES, "web/dist"), signal: stopping.signal });
+  cleanup.add(() => site.close());
+  await site.app.listen({ host: config.host, port: config.port }).catch((cause: NodeJS.ErrnoException) => {
+    const reason = cause.code === "EADDRINUSE" ? "another program listens there; set DROVER_PORT" : cause.message;
+    throw new AppError("config.invalid", `cannot listen on ${config.host}:${config.port}: ${reason}`, { cause });
+  });
+  const { port } = site.app.server.address() as AddressInfo;
+  url = `http://${config.host.includes(":") ? `[${config.host}]` : config.host}:${port}`;
+
+  const loops = LOOPS.map(({ name, everyMs, pass }) =>
+    startLoop({
+      everyMs,
+      pass: () => pass(deps),
+      clock,
+      signal: stopping.signal,
+      onError: (error) => log.error("loop.failed", { loop: name, reason: String(error) }),
+    }),
+  );
+  cleanup.add(async () => {
+    stopping.abort();
+    await Promise.all(loops.map((loop) => loop.done));
+  });
+
+  const done = Promise.withResolvers<void>();
+  const stop = () => cleanup.run().finally(done.resolve);
+  options.signal.addEventListener("abort", () => void stop(), { once: true });
+  const code = await createLoginCode(deps, ownerId);
+  return { url, loginUrl: `${deps.address()}/login#${code}`, cliToken, deps, stop, done: done.promise };
+}

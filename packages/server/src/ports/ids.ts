@@ -1,0 +1,16 @@
+/** Names for new things, and secrets. */
+import type { EventId, MessageId, ProjectId, SandboxId, TokenId } from "@drover/contract";
+
+export type SecretKind = "user" | "sandbox" | "session" | "login" | "ticket";
+
+export interface Ids {
+  project(): ProjectId;
+  token(): TokenId;
+  message(): MessageId;
+  sandbox(taskId: string | undefined): SandboxId;
+  /** Sorts by time. */
+  event(): EventId;
+  request(): string;
+  /** 256 random bits behind a prefix that says what it is. */
+  secret(kind: SecretKind): string;
+}

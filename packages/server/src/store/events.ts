@@ -1,0 +1,180 @@
+/** The event log: appending under the lock, and reading by filter. */
+import { EventId, SandboxId, type EventQuery, type EventSource, type StoredEvent } from "@drover/contract";
+import { z } from "zod";
+import type { Statement } from "../ports/db.ts";
+import { command, query } from "./query.ts";
+import { empty, join, sql } from "./sql.ts";
+
+/** An event as it is appended. `data_text` is `event_data` in JSON, made once and used for the row, its size and its frame. */
+export interface EventRow {
+  readonly seq: number;
+  readonly id: EventId;
+  readonly sandbox_id: SandboxId | null;
+  readonly sandbox_seq: number | null;
+  readonly project_id: string | null;
+  readonly task_id: string | null;
+  readonly entity_type: string;
+  readonly entity_id: string;
+  readonly event_type: string;
+  readonly data_text: string;
+  /** Whether event_data has a key that the published payload sets itself. */
+  readonly shadows: boolean;
+  readonly source: EventSource;
+  readonly created_at: Date;
+  readonly client_event_id: string | null;
+  readonly generation: number | null;
+  readonly caused_by: EventId | null;
+  readonly turn: number | null;
+  readonly tool: string | null;
+  readonly ref: string | null;
+  readonly flags: number;
+}
+
+export const takeSeqs = query("events.take_seqs", z.object({ last: z.number() }), [1], (count: number) =>
+  sql`select take_event_seqs(${count}) as last`, { prepared: true },
+);
+
+const SAMPLE_ROWS = "[]";
+
+/** Rows travel as one JSON text, with each event_data spliced in as it was serialised: no array quoting, one parse. */
+export const insertEvents = command("events.insert", [SAMPLE_ROWS], (rows: string) => sql`
+  insert into events (seq, id, sandbox_id, sandbox_seq, project_id, task_id, entity_type, entity_id, event_type, event_data,
+    source, created_at, client_event_id, generation, caused_by, turn, tool, ref, size, flags)
+  select seq, id, sandbox_id, sandbox_seq, project_id, task_id, entity_type, entity_id, event_type, event_data,
+    source, created_at, client_event_id, generation, caused_by, turn, tool, ref, size, flags
+  from json_to_recordset(${rows}::json) as given (seq bigint, id uuid, sandbox_id text, sandbox_seq bigint, project_id text,
+    task_id text, entity_type text, entity_id text, event_type text, event_data jsonb, source text, created_at timestamptz,
+    client_event_id text, generation integer, caused_by uuid, turn integer, tool text, ref text, size integer, flags smallint)`,
+);
+
+export function toInsertText(rows: readonly EventRow[]): string {
+  const parts = rows.map(({ data_text, shadows: _, ...columns }) => {
+    const head = JSON.stringify({ ...columns, size: Buffer.byteLength(data_text) });
+    return `${head.slice(0, -1)},"event_data":${data_text}}`;
+  });
+  return `[${parts.join(",")}]`;
+}
+
+export const insertKeys = command("events.insert_keys", [["drover-00000000-000000"], ["k"], [1]],
+  (sandboxIds: readonly string[], keys: readonly string[], seqs: readonly number[]) => sql`
+  insert into event_keys (sandbox_id, client_event_id, seq)
+  select * from unnest(${sandboxIds}::text[], ${keys}::text[], ${seqs}::bigint[])`,
+);
+
+const KeyRow = z.object({
+  sandbox_id: SandboxId, client_event_id: z.string(), seq: z.number(), id: EventId, event_type: z.string(), created_at: z.date(),
+});
+export type KeyRow = z.infer<typeof KeyRow>;
+
+/** Which of these were stored before. The caller holds the sandboxes' row locks, so the answer cannot change under it. */
+export const listKeys = query("events.list_keys", KeyRow, [["drover-00000000-000000"], ["k"]],
+  (sandboxIds: readonly string[], keys: readonly string[]) => sql`
+  select k.sandbox_id, k.client_event_id, e.seq, e.id, e.event_type, e.created_at
+  from unnest(${sandboxIds}::text[], ${keys}::text[]) as given (sandbox_id, client_event_id)
+  join event_keys k using (sandbox_id, client_event_id)
+  join events e on e.seq = k.seq
+  order by e.seq limit 100000`, { trusted: true, prepared: true },
+);
+
+const EventColumns = z.object({
+  id: EventId, seq: z.number(), sandbox_seq: z.number().nullable(), sandbox_id: SandboxId.nullable(), task_id: z.string().nullable(),
+  event_type: z.string(), event_data: z.unknown(), source: z.string(), created_at: z.date(), client_event_id: z.string().nullable(),
+  generation: z.number().nullable(), caused_by: EventId.nullable(),
+});
+type EventColumns = z.infer<typeof EventColumns>;
+
+const columns = sql`id, seq, sandbox_seq, sandbox_id, task_id, event_type, event_data, source, created_at, client_event_id, generation, caused_by`;
+
+export const toStoredEvent = (row: EventColumns): StoredEvent =>
+  ({ ...row, created_at: row.created_at.toISOString() }) as StoredEvent;
+
+/** What a list of events is taken from: one sandbox's log, one project's, or everything. */
+export type LogScope = { readonly sandboxId: SandboxId } | { readonly projectId: string | null };
+
+const scopeCondition = (scope: LogScope): readonly Statement[] => {
+  if ("sandboxId" in scope) return [sql`sandbox_id = ${scope.sandboxId}`];
+  return scope.projectId === null ? [] : [sql`project_id = ${scope.projectId}`];
+};
+
+const filterConditions = (scope: LogScope, filter: EventQuery): readonly Statement[] => [
+  ...scopeCondition(scope),
+  ...(filter.event_type === undefined ? [] : [sql`event_type = any(${filter.event_type}::text[])`]),
+  ...(filter.source === undefined ? [] : [sql`source = ${filter.source}`]),
+  ...(filter.after_seq === undefined ? [] : [sql`seq > ${filter.after_seq}`]),
+  ...(filter.before_seq === undefined ? [] : [sql`seq < ${filter.before_seq}`]),
+];
+
+const where = (conditions: readonly Statement[]): Statement =>
+  conditions.length === 0 ? empty : sql`where ${join(conditions, sql` and `)}`;
+
+const SAMPLE_SCOPE: LogScope = { sandboxId: "drover-00000000-000000" as SandboxId };
+const SAMPLE_FILTER: EventQuery = { limit: 10, offset: 0, event_type: ["agent.message"], source: "agent", after_seq: 0, before_seq: 9 };
+
+export const listEvents = query("events.list", EventColumns, [SAMPLE_SCOPE, SAMPLE_FILTER, "desc"],
+  (scope: LogScope, filter: EventQuery, order: "asc" | "desc") => sql`
+  select ${columns} from events ${where(filterConditions(scope, filter))}
+  order by seq ${order === "asc" ? sql`asc` : sql`desc`} limit ${filter.limit} offset ${filter.offset}`, { trusted: true },
+);
+
+export const countEvents = query("events.count", z.object({ count: z.number() }), [SAMPLE_SCOPE, SAMPLE_FILTER],
+  (scope: LogScope, filter: EventQuery) => sql`select count(*) as count from events ${where(filterConditions(scope, filter))}`,
+);
+
+export const loadHead = query("events.head", z.object({ seq: z.number() }), [], () => sql`select coalesce(max(seq), 0) as seq from events`, { prepared: true });
+
+export const loadEvent = query("events.load", EventColumns, [SAMPLE_SCOPE.sandboxId, "00000000-0000-7000-8000-000000000000"],
+  (sandboxId: SandboxId, id: string) => sql`select ${columns} from events where id = ${id} and sandbox_id = ${sandboxId}`,
+  { trusted: true, prepared: true },
+);
+
+/** One page of a trajectory. Equal times neither lose nor repeat anything, because the order is that of seq. */
+export const listTrajectory = query("events.trajectory", EventColumns, [SAMPLE_SCOPE.sandboxId, 1, "older", false, 10],
+  (sandboxId: SandboxId, cursorSeq: number | null, direction: "older" | "newer", withNoise: boolean, limit: number) => sql`
+  select ${columns} from events
+  where sandbox_id = ${sandboxId} and ${withNoise ? sql`flags & 1 = 0` : sql`flags & 3 = 0`}
+  ${cursorSeq === null ? empty : direction === "older" ? sql`and seq < ${cursorSeq}` : sql`and seq > ${cursorSeq}`}
+  order by seq ${direction === "older" ? sql`desc` : sql`asc`} limit ${limit}`, { trusted: true, prepared: true },
+);
+
+const SpineRow = z.object({
+  seq: z.number(), created_at: z.date(), event_type: z.string(), turn: z.number().nullable(), tool: z.string().nullable(),
+  ref: z.string().nullable(), size: z.number(), flags: z.number(),
+});
+export type SpineRow = z.infer<typeof SpineRow>;
+
+export const listSpineRows = query("events.spine", SpineRow, [SAMPLE_SCOPE.sandboxId, 0, 10],
+  (sandboxId: SandboxId, afterSeq: number, limit: number) => sql`
+  select seq, created_at, event_type, turn, tool, ref, size, flags from events
+  where sandbox_id = ${sandboxId} and seq > ${afterSeq} order by seq limit ${limit}`, { trusted: true, prepared: true },
+);
+
+const TailRow = z.object({
+  seq: z.number(), id: EventId, sandbox_id: SandboxId.nullable(), sandbox_seq: z.number().nullable(), project_id: z.string().nullable(),
+  entity_type: z.string(), entity_id: z.string(), event_type: z.string(), data_text: z.string(), shadows: z.boolean(),
+  source: z.string(), created_at: z.date(),
+});
+export type TailRow = z.infer<typeof TailRow>;
+
+export interface TailScope {
+  readonly projectId: string | null;
+  readonly entityIds: readonly string[] | undefined;
+}
+
+/** One sandbox is read along its own index; anything else along the whole log. */
+function entityCondition(entityIds: readonly string[] | undefined): Statement {
+  const [only, ...others] = entityIds ?? [];
+  if (only === undefined) return empty;
+  if (others.length === 0 && SandboxId.safeParse(only).success) return sql`and sandbox_id = ${only}`;
+  return sql`and entity_id = any(${entityIds ?? []}::text[])`;
+}
+
+/** The body stays text on its way to a subscriber: it is spliced into the frame without being parsed. */
+export const listTail = query("events.tail", TailRow, [{ projectId: null, entityIds: undefined }, 0, 10],
+  (scope: TailScope, afterSeq: number, limit: number) => sql`
+  select seq, id, sandbox_id, sandbox_seq, project_id, entity_type, entity_id, event_type, event_data::text as data_text,
+    event_data ?| array['source', 'original_event_type'] as shadows, source, created_at
+  from events where seq > ${afterSeq}
+  ${scope.projectId === null ? empty : sql`and project_id = ${scope.projectId}`}
+  ${entityCondition(scope.entityIds)}
+  order by seq limit ${limit}`, { trusted: true, prepared: true },
+);

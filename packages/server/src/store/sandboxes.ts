@@ -1,0 +1,142 @@
+/** Sandboxes, their projections of the log, and their workers' tokens. */
+import { ProjectId, Provider, SandboxId, SandboxState, TaskId, type JsonObject } from "@drover/contract";
+import { z } from "zod";
+import type { Statement } from "../ports/db.ts";
+import { command, query } from "./query.ts";
+import { empty, join, json, sql } from "./sql.ts";
+
+const SAMPLE_ID = "drover-00000000-000000" as SandboxId;
+const SAMPLE_PROJECT = "project-00000000-0000-4000-8000-000000000000" as ProjectId;
+
+export const SandboxRow = z.object({
+  id: SandboxId, project_id: ProjectId, task_id: TaskId.nullable(), state: SandboxState, state_cause: z.string().nullable(),
+  generation: z.number(), provider: Provider, provider_id: z.string().nullable(), runtime: z.string().nullable(),
+  model: z.string().nullable(), prompt: z.string().nullable(), repo: z.string().nullable(), base_branch: z.string().nullable(),
+  branch: z.string().nullable(), labels: z.record(z.string(), z.string()), spec: z.custom<JsonObject>(),
+  created_at: z.date(), started_at: z.date().nullable(), ended_at: z.date().nullable(), closed_at: z.date().nullable(),
+  last_sandbox_seq: z.number(), last_seq: z.number(), last_event_type: z.string().nullable(), last_event_at: z.date().nullable(),
+  turn: z.number(), heartbeat_count: z.number(), first_heartbeat_at: z.date().nullable(), last_heartbeat_at: z.date().nullable(),
+  last_contact_at: z.date().nullable(),
+});
+export type SandboxRow = z.infer<typeof SandboxRow>;
+
+const columns = sql`id, project_id, task_id, state, state_cause, generation, provider, provider_id, runtime, model, prompt, repo,
+  base_branch, branch, labels, spec, created_at, started_at, ended_at, closed_at, last_sandbox_seq, last_seq, last_event_type,
+  last_event_at, turn, heartbeat_count, first_heartbeat_at, last_heartbeat_at, last_contact_at`;
+
+export interface SandboxDraft {
+  readonly id: SandboxId;
+  readonly project_id: ProjectId;
+  readonly task_id: string | null;
+  readonly provider: string;
+  readonly runtime: string | null;
+  readonly model: string | null;
+  readonly prompt: string | null;
+  readonly repo: string | null;
+  readonly base_branch: string | null;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly spec: JsonObject;
+  readonly created_by: string;
+}
+
+const SAMPLE_DRAFT: SandboxDraft = {
+  id: SAMPLE_ID, project_id: SAMPLE_PROJECT, task_id: null, provider: "external", runtime: null, model: null, prompt: null,
+  repo: null, base_branch: null, labels: {}, spec: {}, created_by: "tok-000000000000",
+};
+
+export const insertSandbox = query("sandboxes.insert", SandboxRow, [SAMPLE_DRAFT], (draft: SandboxDraft) => sql`
+  insert into sandboxes (id, project_id, task_id, state, provider, runtime, model, prompt, repo, base_branch, labels, spec, created_by)
+  select ${draft.id}, id, ${draft.task_id}, 'pending', ${draft.provider}, ${draft.runtime}, ${draft.model}, ${draft.prompt},
+    ${draft.repo}, ${draft.base_branch}, ${json(draft.labels)}::jsonb, ${json(draft.spec)}::jsonb, ${draft.created_by}
+  from projects where id = ${draft.project_id}
+  returning ${columns}`,
+);
+
+export const loadSandbox = query("sandboxes.load", SandboxRow, [SAMPLE_ID], (id: SandboxId) =>
+  sql`select ${columns} from sandboxes where id = ${id}`, { prepared: true },
+);
+
+export const loadSandboxProject = query("sandboxes.project", z.object({ project_id: ProjectId }), [SAMPLE_ID], (id: SandboxId) =>
+  sql`select project_id from sandboxes where id = ${id}`, { prepared: true },
+);
+
+/** Locks in the order of ids, so that two transactions never wait for each other. */
+export const lockSandboxes = query("sandboxes.lock", SandboxRow, [[SAMPLE_ID]], (ids: readonly SandboxId[]) =>
+  sql`select ${columns} from sandboxes where id = any(${ids}::text[]) order by id limit 10000 for update`, { trusted: true, prepared: true },
+);
+
+export interface SandboxFilter {
+  readonly projectId: string | null;
+  readonly states: readonly string[] | undefined;
+  readonly taskId: string | undefined;
+  readonly text: string | undefined;
+  readonly before: { readonly created_at: string; readonly id: string } | undefined;
+  readonly limit: number;
+}
+
+const filterConditions = (filter: SandboxFilter): readonly Statement[] => [
+  ...(filter.projectId === null ? [] : [sql`project_id = ${filter.projectId}`]),
+  ...(filter.states === undefined ? [] : [sql`state = any(${filter.states}::text[])`]),
+  ...(filter.taskId === undefined ? [] : [sql`task_id = ${filter.taskId}`]),
+  ...(filter.text === undefined
+    ? []
+    : [sql`position(lower(${filter.text}) in lower(concat_ws(' ', id, prompt, branch, runtime, labels::text))) > 0`]),
+  ...(filter.before === undefined ? [] : [sql`(created_at, id) < (${filter.before.created_at}::timestamptz, ${filter.before.id})`]),
+];
+
+/** `position` carries microseconds, which a Date would lose: the next page starts exactly after this row. */
+export const listSandboxes = query("sandboxes.list", SandboxRow.extend({ position: z.string() }),
+  [{ projectId: null, states: ["running"], taskId: undefined, text: "a", before: { created_at: "2026-01-01T00:00:00Z", id: "a" }, limit: 10 }],
+  (filter: SandboxFilter) => {
+    const conditions = filterConditions(filter);
+    return sql`select ${columns}, created_at::text as position from sandboxes
+      ${conditions.length === 0 ? empty : sql`where ${join(conditions, sql` and `)}`}
+      order by created_at desc, id desc limit ${filter.limit}`;
+  },
+);
+
+/** What an append changes in a sandbox's row, computed by the caller while it holds the row's lock. */
+export interface SandboxProjection {
+  readonly id: SandboxId;
+  readonly state: SandboxState;
+  readonly state_cause: string | null;
+  readonly started_at: Date | null;
+  readonly ended_at: Date | null;
+  readonly last_sandbox_seq: number;
+  readonly last_seq: number;
+  readonly last_event_type: string | null;
+  readonly last_event_at: Date | null;
+  readonly turn: number;
+  readonly heartbeat_count: number;
+  readonly first_heartbeat_at: Date | null;
+  readonly last_heartbeat_at: Date | null;
+  readonly last_contact_at: Date | null;
+}
+
+export const updateProjections = command("sandboxes.project_events", [[]], (rows: readonly SandboxProjection[]) => sql`
+  update sandboxes s set state = p.state, state_cause = p.state_cause, started_at = p.started_at, ended_at = p.ended_at,
+    last_sandbox_seq = p.last_sandbox_seq, last_seq = p.last_seq, last_event_type = p.last_event_type,
+    last_event_at = p.last_event_at, turn = p.turn, heartbeat_count = p.heartbeat_count,
+    first_heartbeat_at = p.first_heartbeat_at, last_heartbeat_at = p.last_heartbeat_at, last_contact_at = p.last_contact_at
+  from json_to_recordset(${json(rows)}::json) as p (id text, state text, state_cause text, started_at timestamptz,
+    ended_at timestamptz, last_sandbox_seq bigint, last_seq bigint, last_event_type text, last_event_at timestamptz,
+    turn integer, heartbeat_count bigint, first_heartbeat_at timestamptz, last_heartbeat_at timestamptz, last_contact_at timestamptz)
+  where s.id = p.id`,
+);
+
+export const closeSandbox = command("sandboxes.close", [SAMPLE_ID], (id: SandboxId) =>
+  sql`update sandboxes set closed_at = now() where id = ${id} and closed_at is null`,
+);
+
+export const advanceGeneration = command("sandboxes.advance_generation", [SAMPLE_ID], (id: SandboxId) =>
+  sql`update sandboxes set generation = generation + 1 where id = ${id}`,
+);
+
+export const insertSandboxToken = command("sandbox_tokens.insert", [new Uint8Array(32), SAMPLE_ID, 1, "worker"],
+  (hash: Uint8Array, id: SandboxId, generation: number, scope: string) =>
+    sql`insert into sandbox_tokens (hash, sandbox_id, generation, scope) select ${hash}, id, ${generation}, ${scope} from sandboxes where id = ${id}`,
+);
+
+export const revokeSandboxTokens = command("sandbox_tokens.revoke", [SAMPLE_ID], (id: SandboxId) =>
+  sql`update sandbox_tokens set revoked_at = now() where sandbox_id = ${id} and revoked_at is null`,
+);
