@@ -176,3 +176,12 @@ test("a data directory with a very long path works", async ({ empty, start }) =>
   const { db } = await start(join(empty, "long".repeat(30)));
   expect(await db.query(sql`select 1 as n`)).toEqual([{ n: 1 }]);
 });
+
+test("a stop in the middle of a restart ends whatever was started", async ({ dir, start }) => {
+  const { postgres, pid, stop } = await start(dir);
+  process.kill(pid, "SIGKILL");
+  await vi.waitFor(() => expect(postgres.pid()).toBeUndefined(), soon);
+  await stop();
+  await postgres.done;
+  await expect(readFile(join(dir, "pg/postmaster.pid"))).rejects.toMatchObject({ code: "ENOENT" });
+});

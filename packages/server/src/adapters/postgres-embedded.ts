@@ -73,6 +73,7 @@ const SETTINGS: Settings = {
 
 const READY_WAIT_MS = 120_000;
 const LAST_WORDS_MS = 200;
+const STEADY_MS = 10_000;
 const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 10_000;
 const STOP_STEPS = [
@@ -111,13 +112,20 @@ export async function startPostgres(options: EmbeddedOptions): Promise<EmbeddedP
 
   const watch = async (first: Running) => {
     let current = first;
+    let quickDeaths = 0;
     for (;;) {
+      const bornAt = performance.now();
       problem = await current.exited;
       running = undefined;
       if (stopping.signal.aborted) return;
       log.warn("postgres.exited", { pid: current.pid, reason: problem.message });
+      // The first death is repaired at once; one that starts only to die again has to wait.
+      quickDeaths = performance.now() - bornAt < STEADY_MS ? quickDeaths + 1 : 0;
+      if (quickDeaths > 1) await pause(quickDeaths, stopping.signal);
       const next = await relaunch(place, stopping.signal, (error) => (problem = error));
       if (next === undefined) return;
+      // Stopped in the moment in which it became ready: nobody else knows of it yet.
+      if (stopping.signal.aborted) return await next.end();
       running = current = next;
       problem = undefined;
       log.warn("postgres.restarted", { pid: next.pid });
@@ -173,17 +181,22 @@ async function relaunch(
   stopping: AbortSignal,
   onFailure: (error: AppError) => void,
 ): Promise<Running | undefined> {
-  for (let pauseMs = FIRST_PAUSE_MS; !stopping.aborted; pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS)) {
+  for (let failures = 1; !stopping.aborted; failures += 1) {
     try {
       return await launch(place, stopping);
     } catch (cause) {
       const error = cause instanceof AppError ? cause : new AppError("database.start_failed", String(cause), { cause });
       onFailure(error);
-      place.log.warn("postgres.restart_failed", { code: error.code, reason: error.message, nextTryMs: pauseMs });
+      place.log.warn("postgres.restart_failed", { code: error.code, reason: error.message, failures });
     }
-    await sleep(pauseMs, undefined, { signal: stopping }).catch(() => undefined);
+    await pause(failures, stopping);
   }
   return undefined;
+}
+
+async function pause(failures: number, stopping: AbortSignal): Promise<void> {
+  const pauseMs = Math.min(FIRST_PAUSE_MS * 2 ** (failures - 1), LONGEST_PAUSE_MS);
+  await sleep(pauseMs, undefined, { signal: stopping }).catch(() => undefined);
 }
 
 /** Starts one postmaster and resolves when it accepts connections. */
