@@ -48,7 +48,6 @@ const KINDS: readonly Kind[] = [
 export default defineConfig({
   test: {
     globalSetup: [POSTGRES],
-    passWithNoTests: true,
     reporters:
       process.env.DROVER_TEST_REPORT === undefined
         ? ["default"]
