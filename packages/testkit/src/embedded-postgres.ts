@@ -22,7 +22,7 @@ export interface Started {
 }
 
 export interface Fixtures {
-  /** Directory of a cluster that was made and never used; copying it takes a fifth of the time of making one. */
+  /** Directory of a cluster that was made and never used; copying it takes two thirds of the time of making one. */
   pristine: string;
   /** An empty directory. */
   empty: string;
@@ -61,7 +61,7 @@ export const test = base.extend<{ $test: Omit<Fixtures, "pristine">; $file: Pick
   },
 });
 
-/** Not node's `cp`, which takes three times as long and forgets the modes of directories. */
+/** Not node's `cp`: medians of six were 1.9 s, against 1.1 s for this one, and `cpSync` forgets the modes of directories. */
 export function copyCluster(pristine: string, dataDir: string): void {
   execFileSync("cp", ["-a", pristine, join(dataDir, "pg")]);
 }
