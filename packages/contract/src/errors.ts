@@ -35,7 +35,11 @@ export const ERRORS = {
   "database.start_failed": { status: 503, retry: false, title: "The embedded database did not start" },
   "blob.unavailable": { status: 503, retry: true, title: "The artifact store cannot write" },
   "data_dir.in_use": { status: 503, retry: false, title: "The data directory belongs to another server" },
-  "data_dir.newer": { status: 503, retry: false, title: "The data directory was written by another PostgreSQL version" },
+  "data_dir.newer": {
+    status: 503,
+    retry: false,
+    title: "The data directory was written by another PostgreSQL version",
+  },
   "data_dir.full": { status: 503, retry: true, title: "The disk is full" },
   "migration.changed": { status: 503, retry: false, title: "An applied migration was changed" },
   "migration.newer": { status: 503, retry: false, title: "The database was migrated by a newer version" },

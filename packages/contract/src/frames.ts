@@ -26,7 +26,12 @@ export type ClientFrame = z.infer<typeof ClientFrame>;
 const CommaList = z
   .string()
   .max(100_000)
-  .transform((text) => text.split(",").map((part) => part.trim()).filter((part) => part !== ""));
+  .transform((text) =>
+    text
+      .split(",")
+      .map((part) => part.trim())
+      .filter((part) => part !== ""),
+  );
 
 export const StreamQuery = z.object({
   event_types: CommaList.optional(),

@@ -2,7 +2,14 @@
 import type { MessageState } from "@drover/contract";
 import type { Table } from "./machine.ts";
 
-export type MessageTrigger = "leased" | "lease_expired" | "delivered" | "seen" | "failed" | "worker_replaced" | "sandbox_ended";
+export type MessageTrigger =
+  | "leased"
+  | "lease_expired"
+  | "delivered"
+  | "seen"
+  | "failed"
+  | "worker_replaced"
+  | "sandbox_ended";
 
 /** A late acknowledgement of a message whose lease ran out still counts, and an earlier one than is known changes nothing. */
 export const MESSAGE = {

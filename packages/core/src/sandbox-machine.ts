@@ -17,7 +17,13 @@ export type SandboxTrigger =
 export const SANDBOX = {
   pending: { provisioned: "creating", failed: "failed", cancelled: "cancelled", terminated: "terminated" },
   creating: { started: "running", failed: "failed", cancelled: "cancelled", terminated: "terminated" },
-  running: { paused: "paused", finished: "completing", failed: "failed", cancelled: "cancelled", terminated: "terminated" },
+  running: {
+    paused: "paused",
+    finished: "completing",
+    failed: "failed",
+    cancelled: "cancelled",
+    terminated: "terminated",
+  },
   paused: { resumed: "running", failed: "failed", cancelled: "cancelled", terminated: "terminated" },
   completing: {
     delivered: "completed",

@@ -21,7 +21,10 @@ export function startLoop(options: LoopOptions): { wake: () => void; done: Promi
         options.onError(error);
       }
       const nap = new AbortController();
-      await Promise.race([bell.promise, options.clock.sleep(options.everyMs, AbortSignal.any([options.signal, nap.signal]))]);
+      await Promise.race([
+        bell.promise,
+        options.clock.sleep(options.everyMs, AbortSignal.any([options.signal, nap.signal])),
+      ]);
       nap.abort();
     }
   };

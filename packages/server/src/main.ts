@@ -106,7 +106,11 @@ async function openServer(options: ServerOptions, cleanup: ReturnType<typeof ope
 
   const bus = config.redisUrl === undefined ? openMemoryBus() : openRedisBus(config.redisUrl, log);
   cleanup.add(() => bus.close());
-  const launcher = openWorkerLauncher({ entry: join(PACKAGES, "worker/dist/worker.mjs"), root: join(dataDir.path, "workers"), log });
+  const launcher = openWorkerLauncher({
+    entry: join(PACKAGES, "worker/dist/worker.mjs"),
+    root: join(dataDir.path, "workers"),
+    log,
+  });
   cleanup.add(() => launcher.close());
 
   const clock = systemClock;

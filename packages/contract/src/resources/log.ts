@@ -33,7 +33,10 @@ export const TrajectoryQuery = z.strictObject({
   limit: z.coerce.number().int().min(1).max(1_000).default(100),
   cursor: EventId.optional(),
   direction: z.enum(["older", "newer"]).default("older"),
-  noise: z.enum(["true", "false"]).default("false").transform((word) => word === "true"),
+  noise: z
+    .enum(["true", "false"])
+    .default("false")
+    .transform((word) => word === "true"),
 });
 export type TrajectoryQuery = z.infer<typeof TrajectoryQuery>;
 

@@ -25,7 +25,10 @@ export const NewMessage = z.strictObject({
   content: z
     .string()
     .min(1)
-    .refine((text) => countCharacters(text) <= MESSAGE_LIMIT_CHARACTERS, `must be at most ${MESSAGE_LIMIT_CHARACTERS} characters`),
+    .refine(
+      (text) => countCharacters(text) <= MESSAGE_LIMIT_CHARACTERS,
+      `must be at most ${MESSAGE_LIMIT_CHARACTERS} characters`,
+    ),
   message_type: z
     .enum([...MessageType.options, "guidance", "guardian_intervention", "diagnostic_recovery"])
     .default("user_message")

@@ -40,7 +40,10 @@ export const NewSandbox = z.strictObject({
   task_id: TaskId.optional(),
   prompt: z.string().min(1).max(100_000).optional(),
   provider: Provider.optional(),
-  runtime: z.string().regex(/^[a-z][a-z0-9-]{0,63}$/).optional(),
+  runtime: z
+    .string()
+    .regex(/^[a-z][a-z0-9-]{0,63}$/)
+    .optional(),
   model: z.string().min(1).max(200).optional(),
   repo: z.string().min(1).max(1_000).optional(),
   base_branch: z.string().min(1).max(250).optional(),

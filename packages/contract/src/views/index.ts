@@ -31,3 +31,4 @@ export { toCommand, toSubject } from "./feed-tools.ts";
 export { toLiveness, type Liveness } from "./liveness.ts";
 export type { LogEvent } from "./log-event.ts";
 export { foldSandbox } from "./sandbox.ts";
+export { createFinder } from "./search.ts";

@@ -3,7 +3,7 @@ import { createHash, randomUUID } from "node:crypto";
 import { constants } from "node:fs";
 import { mkdir, open, rename, rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { Readable } from "node:stream";
+import type { Readable } from "node:stream";
 import { AppError, type ArtifactId } from "@drover/contract";
 import type { BlobStore } from "../ports/blob.ts";
 

@@ -20,7 +20,10 @@ export function openRedisBus(url: string, log: Log): Bus {
     for (const listener of listeners) listener();
   };
   let isSubscribed = false;
-  for (const [role, connection] of [["publisher", publisher], ["subscriber", subscriber]] as const) {
+  for (const [role, connection] of [
+    ["publisher", publisher],
+    ["subscriber", subscriber],
+  ] as const) {
     connection.on("error", (error: Error) => log.warn("bus.error", { role, reason: error.message }));
   }
   subscriber.on("ready", () => {

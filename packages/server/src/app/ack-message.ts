@@ -9,7 +9,10 @@ import { draftSandboxEvent, writeWithEvents } from "./event-log.ts";
 import type { WorkerIdentity } from "./ingest-events.ts";
 
 export async function ackMessage(
-  deps: Deps, worker: WorkerIdentity, id: MessageId, ack: MessageAck,
+  deps: Deps,
+  worker: WorkerIdentity,
+  id: MessageId,
+  ack: MessageAck,
 ): Promise<{ message_id: MessageId; state: MessageState }> {
   const state = await writeWithEvents(deps, async (tx, append): Promise<MessageState> => {
     const [sandbox] = await lockSandboxes(tx, [worker.sandboxId]);
@@ -18,13 +21,23 @@ export async function ackMessage(
     const message = await lockMessage.maybe(tx, worker.sandboxId, id);
     if (message === undefined) throw new AppError("message.not_found");
     const next = step(MESSAGE, message.state, ack.status);
-    if (!next.ok) throw new AppError("message.illegal_transition", `a message that is ${message.state} cannot become ${ack.status}`);
+    if (!next.ok)
+      throw new AppError(
+        "message.illegal_transition",
+        `a message that is ${message.state} cannot become ${ack.status}`,
+      );
     if (next.to === message.state) return message.state;
     await updateMessageState(tx, id, next.to, ack.turn ?? null, ack.detail ?? null);
     await append([
       draftSandboxEvent(deps.ids, sandbox, {
         eventType: "MESSAGE_STATE_CHANGED",
-        data: { message_id: id, state: next.to, message_type: message.message_type, ...(ack.turn === undefined ? {} : { turn: ack.turn }), ...(ack.detail === undefined ? {} : { detail: ack.detail }) },
+        data: {
+          message_id: id,
+          state: next.to,
+          message_type: message.message_type,
+          ...(ack.turn === undefined ? {} : { turn: ack.turn }),
+          ...(ack.detail === undefined ? {} : { detail: ack.detail }),
+        },
       }),
     ]);
     return next.to;

@@ -4,7 +4,15 @@ import type { Grant } from "@drover/core";
 import type { ProjectId, SandboxId, TokenId } from "@drover/contract";
 import type { Clock } from "../ports/clock.ts";
 import type { Db } from "../ports/db.ts";
-import { findSandboxToken, findSession, findToken, takeOneTimeSecret, touchToken, type TokenRow } from "../store/credentials.ts";
+import {
+  findSandboxToken,
+  findSession,
+  findToken,
+  listRevokedAmong,
+  takeOneTimeSecret,
+  touchToken,
+  type TokenRow,
+} from "../store/credentials.ts";
 import type { Tail } from "./tail-events.ts";
 
 export interface Person {
@@ -45,6 +53,8 @@ export interface Credentials {
   resolveSession(secret: string): Promise<Person | undefined>;
   /** Uses the ticket up. */
   takeTicket(secret: string): Promise<Person | undefined>;
+  /** Those of the tokens that are revoked or have run out. */
+  findEnded(ids: readonly TokenId[]): Promise<ReadonlySet<TokenId>>;
   forget(): void;
 }
 
@@ -72,7 +82,13 @@ export function openCredentials(deps: { db: Db; clock: Clock; tail: Tail }): Cre
     const hash = hashSecret(secret);
     const worker = await findSandboxToken.maybe(deps.db, hash);
     if (worker !== undefined) {
-      return { kind: "worker", sandboxId: worker.sandbox_id, projectId: worker.project_id, generation: worker.generation, scope: worker.scope };
+      return {
+        kind: "worker",
+        sandboxId: worker.sandbox_id,
+        projectId: worker.project_id,
+        generation: worker.generation,
+        scope: worker.scope,
+      };
     }
     const token = await findToken.maybe(deps.db, hash);
     return token === undefined ? undefined : toPerson(token);
@@ -91,6 +107,7 @@ export function openCredentials(deps: { db: Db; clock: Clock; tail: Tail }): Cre
       const token = await takeOneTimeSecret.maybe(deps.db, hashSecret(secret), "ws");
       return token === undefined ? undefined : toPerson(token);
     },
+    findEnded: async (ids) => new Set((await listRevokedAmong(deps.db, ids)).map((row) => row.id)),
     forget: () => remembered.clear(),
   };
 }

@@ -8,7 +8,8 @@ export async function loadForWorker(db: Db, worker: WorkerIdentity): Promise<San
   const row = await loadSandbox.maybe(db, worker.sandboxId);
   if (row === undefined) throw new AppError("sandbox.not_found");
   if (row.closed_at !== null) throw new AppError("auth.required", "the sandbox has ended and its token is void");
-  if (row.generation !== worker.generation) throw new AppError("sandbox.fenced", `generation ${row.generation} has taken over`);
+  if (row.generation !== worker.generation)
+    throw new AppError("sandbox.fenced", `generation ${row.generation} has taken over`);
   if (TERMINAL_SANDBOX_STATES.has(row.state)) throw new AppError("sandbox.terminal", `the sandbox is ${row.state}`);
   return row;
 }

@@ -1,6 +1,13 @@
 /** Writing to the log: events join the transaction of what they tell about, and are announced once that is committed. */
 import { foldFacts, foldState, decideStates, toTraits, type SandboxFacts } from "@drover/core";
-import { TERMINAL_SANDBOX_STATES, type EventId, type EventSource, type JsonObject, type SandboxId, type SandboxState } from "@drover/contract";
+import {
+  TERMINAL_SANDBOX_STATES,
+  type EventId,
+  type EventSource,
+  type JsonObject,
+  type SandboxId,
+  type SandboxState,
+} from "@drover/contract";
 import type { Bus } from "../ports/bus.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Db } from "../ports/db.ts";
@@ -10,6 +17,12 @@ import { insertEvents, insertKeys, takeSeqs, toInsertText, type EventRow } from 
 import { updateProjections, type SandboxRow } from "../store/sandboxes.ts";
 import { toTailEvent } from "./tail-event.ts";
 import type { Tail } from "./tail-events.ts";
+
+export interface Transition {
+  readonly from: SandboxState;
+  readonly to: SandboxState;
+  readonly cause: string;
+}
 
 export interface EventDraft {
   readonly id: EventId;
@@ -26,7 +39,7 @@ export interface EventDraft {
   readonly generation: number | null;
   readonly causedBy: EventId | null;
   /** The state this event tells of, already decided. */
-  readonly toState?: SandboxState;
+  readonly transition?: Transition;
   /** Whether a worker of the present generation says it, so that the sandbox's state follows. */
   readonly isFollowed: boolean;
 }
@@ -50,7 +63,7 @@ export interface ServerEvent {
   readonly data: JsonObject;
   readonly source?: "user" | "guardian" | "server";
   readonly causedBy?: EventId | null;
-  readonly toState?: SandboxState;
+  readonly transition?: Transition;
 }
 
 /** An event that the server writes into a sandbox's log. */
@@ -68,7 +81,7 @@ export const draftSandboxEvent = (ids: Ids, sandbox: SandboxRow, event: ServerEv
   generation: sandbox.generation,
   causedBy: event.causedBy ?? null,
   isFollowed: false,
-  ...(event.toState === undefined ? {} : { toState: event.toState }),
+  ...(event.transition === undefined ? {} : { transition: event.transition }),
 });
 
 /** An event that the server writes about something that is not a sandbox. */
@@ -92,8 +105,13 @@ export const draftEvent = (
   isFollowed: false,
 });
 
-export const draftTransition = (ids: Ids, sandbox: SandboxRow, from: SandboxState, to: SandboxState, cause: string, causedBy: EventId | null): EventDraft =>
-  draftSandboxEvent(ids, sandbox, { eventType: "STATE_CHANGED", data: { from, to, cause }, causedBy, toState: to });
+export const draftTransition = (
+  ids: Ids,
+  sandbox: SandboxRow,
+  transition: Transition,
+  causedBy: EventId | null,
+): EventDraft =>
+  draftSandboxEvent(ids, sandbox, { eventType: "STATE_CHANGED", data: { ...transition }, causedBy, transition });
 
 function toRow(draft: EventDraft, sandboxSeq: number | null, at: Date): Numberless {
   const traits = toTraits(draft.eventType, draft.data, !WORKER_SOURCES.has(draft.source));
@@ -125,15 +143,18 @@ function plan(drafts: readonly EventDraft[], ids: Ids, at: Date) {
     if (draft.sandbox === null) return void rows.push(toRow(draft, null, at));
     const before = facts.get(draft.sandbox.id) ?? draft.sandbox;
     const isFromWorker = draft.isFollowed && WORKER_SOURCES.has(draft.source);
-    const turn = typeof draft.data["turn"] === "number" && draft.isFollowed ? toTraits(draft.eventType, draft.data, false).turn : null;
+    const turn =
+      typeof draft.data["turn"] === "number" && draft.isFollowed
+        ? toTraits(draft.eventType, draft.data, false).turn
+        : null;
     let after = foldFacts(before, { eventType: draft.eventType, turn, at, isFromWorker });
-    if (draft.toState !== undefined) after = foldState(after, draft.toState, String(draft.data["cause"]), at);
+    if (draft.transition !== undefined) after = foldState(after, draft.transition.to, draft.transition.cause, at);
     facts.set(draft.sandbox.id, after);
     rows.push(toRow(draft, after.last_sandbox_seq, at));
     if (!draft.isFollowed || TERMINAL_SANDBOX_STATES.has(after.state)) return;
     let from = after.state;
     for (const to of decideStates(from, draft.eventType)) {
-      add(draftTransition(ids, draft.sandbox, from, to, draft.eventType, draft.id));
+      add(draftTransition(ids, draft.sandbox, { from, to, cause: draft.eventType }, draft.id));
       from = to;
     }
   };
@@ -142,7 +163,11 @@ function plan(drafts: readonly EventDraft[], ids: Ids, at: Date) {
 }
 
 /** Appends at the end of a transaction: all row locks are held, and from here on the append lock is too. */
-export async function appendEvents(tx: Db, deps: Pick<EventLogDeps, "ids" | "clock">, drafts: readonly EventDraft[]): Promise<readonly EventRow[]> {
+export async function appendEvents(
+  tx: Db,
+  deps: Pick<EventLogDeps, "ids" | "clock">,
+  drafts: readonly EventDraft[],
+): Promise<readonly EventRow[]> {
   if (drafts.length === 0) return [];
   const { facts, rows: numberless } = plan(drafts, deps.ids, deps.clock.now());
   const { last } = await takeSeqs.one(tx, numberless.length);
@@ -150,26 +175,34 @@ export async function appendEvents(tx: Db, deps: Pick<EventLogDeps, "ids" | "clo
   await insertEvents(tx, toInsertText(rows));
   const keyed = rows.filter((row) => row.client_event_id !== null && row.sandbox_id !== null);
   if (keyed.length > 0) {
-    await insertKeys(tx, keyed.map((row) => row.sandbox_id ?? ""), keyed.map((row) => row.client_event_id ?? ""), keyed.map((row) => row.seq));
+    await insertKeys(
+      tx,
+      keyed.map((row) => row.sandbox_id ?? ""),
+      keyed.map((row) => row.client_event_id ?? ""),
+      keyed.map((row) => row.seq),
+    );
   }
   if (facts.size > 0) {
     const lastSeqs = new Map(rows.map((row) => [row.sandbox_id, row.seq]));
-    await updateProjections(tx, [...facts].map(([id, fact]) => ({
-      id,
-      state: fact.state,
-      state_cause: fact.state_cause,
-      started_at: fact.started_at,
-      ended_at: fact.ended_at,
-      last_sandbox_seq: fact.last_sandbox_seq,
-      last_seq: lastSeqs.get(id) ?? 0,
-      last_event_type: fact.last_event_type,
-      last_event_at: fact.last_event_at,
-      turn: fact.turn,
-      heartbeat_count: fact.heartbeat_count,
-      first_heartbeat_at: fact.first_heartbeat_at,
-      last_heartbeat_at: fact.last_heartbeat_at,
-      last_contact_at: fact.last_contact_at,
-    })));
+    await updateProjections(
+      tx,
+      [...facts].map(([id, fact]) => ({
+        id,
+        state: fact.state,
+        state_cause: fact.state_cause,
+        started_at: fact.started_at,
+        ended_at: fact.ended_at,
+        last_sandbox_seq: fact.last_sandbox_seq,
+        last_seq: lastSeqs.get(id) ?? 0,
+        last_event_type: fact.last_event_type,
+        last_event_at: fact.last_event_at,
+        turn: fact.turn,
+        heartbeat_count: fact.heartbeat_count,
+        first_heartbeat_at: fact.first_heartbeat_at,
+        last_heartbeat_at: fact.last_heartbeat_at,
+        last_contact_at: fact.last_contact_at,
+      })),
+    );
   }
   return rows;
 }

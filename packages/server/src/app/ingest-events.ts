@@ -52,7 +52,10 @@ function prepare(event: NewEvent, deps: EventLogDeps): Prepared {
   if (isReserved(event.event_type)) throw new AppError("event.reserved", `only the server writes ${event.event_type}`);
   const dataText = JSON.stringify(event.event_data);
   if (dataText.length > EVENT_DATA_LIMIT_BYTES || Buffer.byteLength(dataText) > EVENT_DATA_LIMIT_BYTES) {
-    throw new AppError("request.too_large", `event_data has at most ${EVENT_DATA_LIMIT_BYTES} bytes; send larger values as artifacts`);
+    throw new AppError(
+      "request.too_large",
+      `event_data has at most ${EVENT_DATA_LIMIT_BYTES} bytes; send larger values as artifacts`,
+    );
   }
   return { ...event, id: deps.ids.event(), dataText };
 }
@@ -78,8 +81,14 @@ function draftWorkerEvent(event: Prepared, sandbox: SandboxRow, worker: WorkerId
 }
 
 /** Sorts a group into new events and duplicates, also of one another. A closed sandbox refuses its submission alone. */
-function planGroup(group: readonly Submission[], sandboxes: ReadonlyMap<SandboxId, SandboxRow>, stored: readonly KeyRow[]) {
-  const known = new Map<string, EventId | KeyRow>(stored.map((key) => [keyOf(key.sandbox_id, key.client_event_id), key]));
+function planGroup(
+  group: readonly Submission[],
+  sandboxes: ReadonlyMap<SandboxId, SandboxRow>,
+  stored: readonly KeyRow[],
+) {
+  const known = new Map<string, EventId | KeyRow>(
+    stored.map((key) => [keyOf(key.sandbox_id, key.client_event_id), key]),
+  );
   const drafts: EventDraft[] = [];
   const plans = group.map((submission) => {
     const sandbox = sandboxes.get(submission.worker.sandboxId);
@@ -103,21 +112,37 @@ async function storeGroup(tx: Db, deps: EventLogDeps, group: readonly Submission
   const ids = [...new Set(group.map((submission) => submission.worker.sandboxId))];
   const sandboxes = new Map((await lockSandboxes(tx, ids)).map((row) => [row.id, row]));
   const keyed = group.flatMap(({ worker, events }) =>
-    events.flatMap((event) => (event.client_event_id === undefined ? [] : [{ sandboxId: worker.sandboxId, key: event.client_event_id }])),
+    events.flatMap((event) =>
+      event.client_event_id === undefined ? [] : [{ sandboxId: worker.sandboxId, key: event.client_event_id }],
+    ),
   );
-  const stored = keyed.length === 0 ? [] : await listKeys(tx, keyed.map((one) => one.sandboxId), keyed.map((one) => one.key));
+  const stored =
+    keyed.length === 0
+      ? []
+      : await listKeys(
+          tx,
+          keyed.map((one) => one.sandboxId),
+          keyed.map((one) => one.key),
+        );
   const { drafts, plans } = planGroup(group, sandboxes, stored);
   const rows = await appendEvents(tx, deps, drafts);
   deps.fault("ingest.before_commit");
   return { rows, plans };
 }
 
-function settle(group: readonly Submission[], rows: readonly EventRow[], plans: Awaited<ReturnType<typeof storeGroup>>["plans"]): void {
+function settle(
+  group: readonly Submission[],
+  rows: readonly EventRow[],
+  plans: Awaited<ReturnType<typeof storeGroup>>["plans"],
+): void {
   const rowsById = new Map<string, StoredReceipt>(rows.map((row) => [row.id, row]));
   group.forEach((submission, index) => {
     const plan = plans[index];
-    if (plan === undefined) return submission.reject(new AppError("auth.required", "the sandbox has ended and its token is void"));
-    const receipts = plan.references.map((reference) => (typeof reference === "string" ? rowsById.get(reference) : reference));
+    if (plan === undefined)
+      return submission.reject(new AppError("auth.required", "the sandbox has ended and its token is void"));
+    const receipts = plan.references.map((reference) =>
+      typeof reference === "string" ? rowsById.get(reference) : reference,
+    );
     submission.resolve({ receipts: receipts.filter((one) => one !== undefined), accepted: plan.accepted });
   });
 }

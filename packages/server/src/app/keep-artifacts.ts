@@ -29,11 +29,13 @@ const toText = (value: unknown): string | undefined => (typeof value === "string
 /** The complete diff of a file change: inline when it was small, else from the artifact the event names. */
 export async function readFileDiff(deps: Deps, sandboxId: SandboxId, eventId: EventId): Promise<FileDiff> {
   const event = await loadEvent.maybe(deps.db, sandboxId, eventId);
-  if (event === undefined || event.event_type !== "agent.file_edited") throw new AppError("event.not_found", "this is no file change of this sandbox");
+  if (event === undefined || event.event_type !== "agent.file_edited")
+    throw new AppError("event.not_found", "this is no file change of this sandbox");
   const data = event.event_data as Readonly<Record<string, unknown>>;
   const artifact = ArtifactId.safeParse(data["full_diff_artifact"]);
   const inline = toText(data["full_diff"]);
-  const diff = inline ?? (artifact.success ? await text((await openArtifact(deps, sandboxId, artifact.data)).bytes) : undefined);
+  const diff =
+    inline ?? (artifact.success ? await text((await openArtifact(deps, sandboxId, artifact.data)).bytes) : undefined);
   if (diff === undefined) throw new AppError("artifact.not_found", "the worker sent no complete diff with this event");
   return { file_path: toText(data["file_path"]) ?? "", change_type: toText(data["change_type"]) ?? "modified", diff };
 }

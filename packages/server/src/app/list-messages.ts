@@ -6,18 +6,39 @@ import type { Deps } from "./deps.ts";
 const iso = (date: Date | null) => date?.toISOString() ?? null;
 
 const toRecord = (row: MessageRow): MessageRecord => ({
-  id: row.id, sandbox_id: row.sandbox_id, content: row.content, message_type: row.message_type, delivery: row.delivery,
-  priority: row.is_urgent ? "high" : "normal", state: row.state, sender: row.sender, turn: row.turn, detail: row.detail,
-  timestamp: row.queued_at.toISOString(), queued_at: row.queued_at.toISOString(), leased_at: iso(row.leased_at),
-  delivered_at: iso(row.delivered_at), seen_at: iso(row.seen_at), ended_at: iso(row.ended_at),
+  id: row.id,
+  sandbox_id: row.sandbox_id,
+  content: row.content,
+  message_type: row.message_type,
+  delivery: row.delivery,
+  priority: row.is_urgent ? "high" : "normal",
+  state: row.state,
+  sender: row.sender,
+  turn: row.turn,
+  detail: row.detail,
+  timestamp: row.queued_at.toISOString(),
+  queued_at: row.queued_at.toISOString(),
+  leased_at: iso(row.leased_at),
+  delivered_at: iso(row.delivered_at),
+  seen_at: iso(row.seen_at),
+  ended_at: iso(row.ended_at),
 });
 
-export async function pageMessages(deps: Deps, sandboxId: SandboxId, query: { limit: number; cursor?: string | undefined }) {
+export async function pageMessages(
+  deps: Deps,
+  sandboxId: SandboxId,
+  query: { limit: number; cursor?: string | undefined },
+) {
   const after = query.cursor === undefined ? undefined : Number(query.cursor);
   if (after !== undefined && !Number.isSafeInteger(after)) {
-    throw new AppError("request.invalid", "the cursor is not one of ours", { fields: [{ path: "cursor", message: "is not a cursor of this list" }] });
+    throw new AppError("request.invalid", "the cursor is not one of ours", {
+      fields: [{ path: "cursor", message: "is not a cursor of this list" }],
+    });
   }
   const rows = await listMessages(deps.db, sandboxId, after, query.limit + 1);
   const items = rows.slice(0, query.limit);
-  return { items: items.map(toRecord), next_cursor: rows.length > query.limit ? String(items.at(-1)?.position ?? "") : null };
+  return {
+    items: items.map(toRecord),
+    next_cursor: rows.length > query.limit ? String(items.at(-1)?.position ?? "") : null,
+  };
 }

@@ -1,7 +1,14 @@
 /** Projects: created, listed, changed. */
 import { AppError, type NewProject, type Project, type ProjectChange, type ProjectId } from "@drover/contract";
 import { insertAudit } from "../store/audit.ts";
-import { insertProject, listProjects, loadDefaultProject, loadProject, updateProject, type ProjectRow } from "../store/projects.ts";
+import {
+  insertProject,
+  listProjects,
+  loadDefaultProject,
+  loadProject,
+  updateProject,
+  type ProjectRow,
+} from "../store/projects.ts";
 import type { Person } from "./credential.ts";
 import { createOnce, type RequestKey } from "./create-once.ts";
 import type { Deps } from "./deps.ts";
@@ -10,26 +17,58 @@ import { draftEvent, writeWithEvents } from "./event-log.ts";
 const toProject = (row: ProjectRow): Project => ({ ...row, created_at: row.created_at.toISOString() });
 
 const audit = (actor: Person, action: string, row: ProjectRow) => ({
-  actor: actor.tokenId, action, target: row.id, project_id: row.id, detail: { name: row.name }, request_id: null,
+  actor: actor.tokenId,
+  action,
+  target: row.id,
+  project_id: row.id,
+  detail: { name: row.name },
+  request_id: null,
 });
 
-export async function createProject(deps: Deps, actor: Person, input: NewProject, key: RequestKey | undefined): Promise<Project> {
+export async function createProject(
+  deps: Deps,
+  actor: Person,
+  input: NewProject,
+  key: RequestKey | undefined,
+): Promise<Project> {
   return createOnce(deps, key, async (tx, append) => {
-    const draft = { id: deps.ids.project(), name: input.name, description: input.description ?? null, repo: input.repo ?? null, is_default: false };
+    const draft = {
+      id: deps.ids.project(),
+      name: input.name,
+      description: input.description ?? null,
+      repo: input.repo ?? null,
+      is_default: false,
+    };
     const row = await insertProject.maybe(tx, draft);
     if (row === undefined) throw new AppError("project.exists", `a project is called ${input.name} already`);
     await insertAudit(tx, audit(actor, "project.create", row));
-    await append([draftEvent(deps.ids, { type: "project", id: row.id, projectId: row.id }, { eventType: "project.created", data: { name: row.name }, source: "user" })]);
+    await append([
+      draftEvent(
+        deps.ids,
+        { type: "project", id: row.id, projectId: row.id },
+        { eventType: "project.created", data: { name: row.name }, source: "user" },
+      ),
+    ]);
     return toProject(row);
   });
 }
 
 export async function changeProject(deps: Deps, actor: Person, id: ProjectId, change: ProjectChange): Promise<Project> {
   return writeWithEvents(deps, async (tx, append) => {
-    const row = await updateProject.maybe(tx, id, { name: change.name, description: change.description, repo: change.repo });
+    const row = await updateProject.maybe(tx, id, {
+      name: change.name,
+      description: change.description,
+      repo: change.repo,
+    });
     if (row === undefined) throw new AppError("project.exists", `a project is called ${change.name ?? ""} already`);
     await insertAudit(tx, audit(actor, "project.update", row));
-    await append([draftEvent(deps.ids, { type: "project", id: row.id, projectId: row.id }, { eventType: "project.updated", data: { name: row.name }, source: "user" })]);
+    await append([
+      draftEvent(
+        deps.ids,
+        { type: "project", id: row.id, projectId: row.id },
+        { eventType: "project.updated", data: { name: row.name }, source: "user" },
+      ),
+    ]);
     return toProject(row);
   });
 }
@@ -55,5 +94,11 @@ export async function pickProject(deps: Deps, actor: Person, asked: ProjectId | 
 }
 
 export async function ensureDefaultProject(deps: Pick<Deps, "db" | "ids">): Promise<void> {
-  await insertProject(deps.db, { id: deps.ids.project(), name: "default", description: "Work that belongs to no other project.", repo: null, is_default: true });
+  await insertProject(deps.db, {
+    id: deps.ids.project(),
+    name: "default",
+    description: "Work that belongs to no other project.",
+    repo: null,
+    is_default: true,
+  });
 }

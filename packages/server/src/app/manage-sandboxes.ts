@@ -1,13 +1,28 @@
 /** Sandboxes of provider `external`: created, listed, given a new worker, terminated. */
 import { step, SANDBOX } from "@drover/core";
 import {
-  AppError, TERMINAL_SANDBOX_STATES, type CreatedSandbox, type NewSandbox, type ProjectId, type Sandbox, type SandboxId, type SandboxState,
+  AppError,
+  TERMINAL_SANDBOX_STATES,
+  type CreatedSandbox,
+  type NewSandbox,
+  type ProjectId,
+  type Sandbox,
+  type SandboxId,
+  type SandboxState,
 } from "@drover/contract";
 import type { Db } from "../ports/db.ts";
 import { insertAudit } from "../store/audit.ts";
 import { expireMessages, requeueUnseen } from "../store/messages.ts";
 import {
-  advanceGeneration, closeSandbox, insertSandbox, insertSandboxToken, listSandboxes, loadSandbox, lockSandboxes, revokeSandboxTokens, type SandboxRow,
+  advanceGeneration,
+  closeSandbox,
+  insertSandbox,
+  insertSandboxToken,
+  listSandboxes,
+  loadSandbox,
+  lockSandboxes,
+  revokeSandboxTokens,
+  type SandboxRow,
 } from "../store/sandboxes.ts";
 import { createOnce, type RequestKey } from "./create-once.ts";
 import { hashSecret, type Person } from "./credential.ts";
@@ -16,34 +31,86 @@ import { draftSandboxEvent, draftTransition, writeWithEvents } from "./event-log
 import { pickProject } from "./manage-projects.ts";
 import { toSandbox } from "./view-sandbox.ts";
 
-const toWorkerEnv = (deps: Deps, id: SandboxId, token: string) => ({ SANDBOX_ID: id, CALLBACK_URL: deps.address(), SANDBOX_TOKEN: token });
+const toWorkerEnv = (deps: Deps, id: SandboxId, token: string) => ({
+  SANDBOX_ID: id,
+  CALLBACK_URL: deps.address(),
+  SANDBOX_TOKEN: token,
+});
 
-export async function createSandbox(deps: Deps, actor: Person, input: NewSandbox, key: RequestKey | undefined): Promise<CreatedSandbox> {
+export async function createSandbox(
+  deps: Deps,
+  actor: Person,
+  input: NewSandbox,
+  key: RequestKey | undefined,
+): Promise<CreatedSandbox> {
   const provider = input.provider ?? "local";
   if (provider !== "external") {
-    throw new AppError("provider.unavailable", `provider ${provider} is not available on this server; use "external" and start the worker yourself`);
+    throw new AppError(
+      "provider.unavailable",
+      `provider ${provider} is not available on this server; use "external" and start the worker yourself`,
+    );
   }
   const projectId = await pickProject(deps, actor, input.project_id);
   return createOnce(deps, key, (tx, append) => insertOne(tx, deps, actor, projectId, input, append));
 }
 
 async function insertOne(
-  tx: Db, deps: Deps, actor: Person, projectId: ProjectId, input: NewSandbox, append: Parameters<Parameters<typeof createOnce>[2]>[1],
+  tx: Db,
+  deps: Deps,
+  actor: Person,
+  projectId: ProjectId,
+  input: NewSandbox,
+  append: Parameters<Parameters<typeof createOnce>[2]>[1],
 ): Promise<CreatedSandbox> {
   const token = deps.ids.secret("sandbox");
-  const { project_id: _project, task_id, prompt, provider: _provider, runtime, model, repo, base_branch, labels, ...spec } = input;
+  const {
+    project_id: _project,
+    task_id,
+    prompt,
+    provider: _provider,
+    runtime,
+    model,
+    repo,
+    base_branch,
+    labels,
+    ...spec
+  } = input;
   const row = await insertSandbox.one(tx, {
-    id: deps.ids.sandbox(task_id), project_id: projectId, task_id: task_id ?? null, provider: "external", runtime: runtime ?? null,
-    model: model ?? null, prompt: prompt ?? null, repo: repo ?? null, base_branch: base_branch ?? null, labels: labels ?? {},
-    spec: JSON.parse(JSON.stringify(spec)), created_by: actor.tokenId,
+    id: deps.ids.sandbox(task_id),
+    project_id: projectId,
+    task_id: task_id ?? null,
+    provider: "external",
+    runtime: runtime ?? null,
+    model: model ?? null,
+    prompt: prompt ?? null,
+    repo: repo ?? null,
+    base_branch: base_branch ?? null,
+    labels: labels ?? {},
+    spec: JSON.parse(JSON.stringify(spec)),
+    created_by: actor.tokenId,
   });
   await insertSandboxToken(tx, hashSecret(token), row.id, row.generation, "worker");
-  await insertAudit(tx, { actor: actor.tokenId, action: "sandbox.create", target: row.id, project_id: projectId, detail: { provider: row.provider }, request_id: null });
+  await insertAudit(tx, {
+    actor: actor.tokenId,
+    action: "sandbox.create",
+    target: row.id,
+    project_id: projectId,
+    detail: { provider: row.provider },
+    request_id: null,
+  });
   await append([
-    draftSandboxEvent(deps.ids, row, { eventType: "SPAWNED", data: { sandbox_id: row.id, task_id: row.task_id, provider: row.provider, runtime: row.runtime }, source: "user" }),
-    draftTransition(deps.ids, row, "pending", "creating", "external", null),
+    draftSandboxEvent(deps.ids, row, {
+      eventType: "SPAWNED",
+      data: { sandbox_id: row.id, task_id: row.task_id, provider: row.provider, runtime: row.runtime },
+      source: "user",
+    }),
+    draftTransition(deps.ids, row, { from: "pending", to: "creating", cause: "external" }, null),
   ]);
-  return { ...toSandbox({ ...row, state: "creating" }, deps.clock.now()), worker_token: token, worker_env: toWorkerEnv(deps, row.id, token) };
+  return {
+    ...toSandbox({ ...row, state: "creating" }, deps.clock.now()),
+    worker_token: token,
+    worker_env: toWorkerEnv(deps, row.id, token),
+  };
 }
 
 export async function getSandbox(deps: Deps, id: SandboxId): Promise<Sandbox> {
@@ -61,27 +128,38 @@ interface SandboxQuery {
   readonly q?: string | undefined;
 }
 
-const toCursor = (row: { position: string; id: string }) => Buffer.from(`${row.position}|${row.id}`).toString("base64url");
+const toCursor = (row: { position: string; id: string }) =>
+  Buffer.from(`${row.position}|${row.id}`).toString("base64url");
 
 function parseCursor(cursor: string): { created_at: string; id: string } {
   const [created_at = "", id = ""] = Buffer.from(cursor, "base64url").toString("utf8").split("|");
   if (!/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d+)?[+-]\d\d(:\d\d)?$/.test(created_at) || !/^[a-z0-9-]+$/.test(id)) {
-    throw new AppError("request.invalid", "the cursor is not one of ours", { fields: [{ path: "cursor", message: "is not a cursor of this list" }] });
+    throw new AppError("request.invalid", "the cursor is not one of ours", {
+      fields: [{ path: "cursor", message: "is not a cursor of this list" }],
+    });
   }
   return { created_at, id };
 }
 
 export async function pageSandboxes(deps: Deps, actor: Person, query: SandboxQuery) {
   const mine = actor.grant.projectId;
-  if (mine !== null && query.project_id !== undefined && query.project_id !== mine) return { items: [], next_cursor: null };
+  if (mine !== null && query.project_id !== undefined && query.project_id !== mine)
+    return { items: [], next_cursor: null };
   const rows = await listSandboxes(deps.db, {
-    projectId: query.project_id ?? mine, states: query.status, taskId: query.task_id, text: query.q,
-    before: query.cursor === undefined ? undefined : parseCursor(query.cursor), limit: query.limit + 1,
+    projectId: query.project_id ?? mine,
+    states: query.status,
+    taskId: query.task_id,
+    text: query.q,
+    before: query.cursor === undefined ? undefined : parseCursor(query.cursor),
+    limit: query.limit + 1,
   });
   const items = rows.slice(0, query.limit);
   const last = items.at(-1);
   const now = deps.clock.now();
-  return { items: items.map((row) => toSandbox(row, now)), next_cursor: rows.length > query.limit && last !== undefined ? toCursor(last) : null };
+  return {
+    items: items.map((row) => toSandbox(row, now)),
+    next_cursor: rows.length > query.limit && last !== undefined ? toCursor(last) : null,
+  };
 }
 
 async function lockOne(tx: Db, id: SandboxId): Promise<SandboxRow> {
@@ -98,11 +176,22 @@ export async function terminateSandbox(deps: Deps, actor: Person, id: SandboxId)
     await closeSandbox(tx, id);
     await revokeSandboxTokens(tx, id);
     await expireMessages(tx, id);
-    await insertAudit(tx, { actor: actor.tokenId, action: "sandbox.terminate", target: id, project_id: row.project_id, detail: { state: row.state }, request_id: null });
+    await insertAudit(tx, {
+      actor: actor.tokenId,
+      action: "sandbox.terminate",
+      target: id,
+      project_id: row.project_id,
+      detail: { state: row.state },
+      request_id: null,
+    });
     const next = step(SANDBOX, row.state, "terminated");
     await append([
-      ...(next.ok ? [draftTransition(deps.ids, row, row.state, next.to, "user", null)] : []),
-      draftSandboxEvent(deps.ids, row, { eventType: "TERMINATED", data: { task_id: row.task_id, reason: "user" }, source: "user" }),
+      ...(next.ok ? [draftTransition(deps.ids, row, { from: row.state, to: next.to, cause: "user" }, null)] : []),
+      draftSandboxEvent(deps.ids, row, {
+        eventType: "TERMINATED",
+        data: { task_id: row.task_id, reason: "user" },
+        source: "user",
+      }),
     ]);
   });
   deps.credentials.forget();
@@ -110,19 +199,35 @@ export async function terminateSandbox(deps: Deps, actor: Person, id: SandboxId)
 }
 
 /** A new generation: the old worker is fenced and the new one gets again what no model has seen. */
-export async function replaceWorker(deps: Deps, actor: Person, id: SandboxId, key: RequestKey | undefined): Promise<CreatedSandbox> {
+export async function replaceWorker(
+  deps: Deps,
+  actor: Person,
+  id: SandboxId,
+  key: RequestKey | undefined,
+): Promise<CreatedSandbox> {
   const created = await createOnce(deps, key, async (tx, append) => {
     const row = await lockOne(tx, id);
-    if (row.provider !== "external") throw new AppError("sandbox.illegal_transition", "only sandboxes of provider external are given workers by hand");
-    if (row.closed_at !== null || TERMINAL_SANDBOX_STATES.has(row.state)) throw new AppError("sandbox.terminal", `the sandbox is ${row.state}`);
+    if (row.provider !== "external")
+      throw new AppError("sandbox.illegal_transition", "only sandboxes of provider external are given workers by hand");
+    if (row.closed_at !== null || TERMINAL_SANDBOX_STATES.has(row.state))
+      throw new AppError("sandbox.terminal", `the sandbox is ${row.state}`);
     const token = deps.ids.secret("sandbox");
     const generation = row.generation + 1;
     await advanceGeneration(tx, id);
     await insertSandboxToken(tx, hashSecret(token), id, generation, "worker");
     await requeueUnseen(tx, id);
-    await insertAudit(tx, { actor: actor.tokenId, action: "sandbox.replace_worker", target: id, project_id: row.project_id, detail: { generation }, request_id: null });
+    await insertAudit(tx, {
+      actor: actor.tokenId,
+      action: "sandbox.replace_worker",
+      target: id,
+      project_id: row.project_id,
+      detail: { generation },
+      request_id: null,
+    });
     const next = { ...row, generation };
-    await append([draftSandboxEvent(deps.ids, next, { eventType: "WORKER_REPLACED", data: { generation }, source: "user" })]);
+    await append([
+      draftSandboxEvent(deps.ids, next, { eventType: "WORKER_REPLACED", data: { generation }, source: "user" }),
+    ]);
     return { ...toSandbox(next, deps.clock.now()), worker_token: token, worker_env: toWorkerEnv(deps, id, token) };
   });
   deps.credentials.forget();

@@ -3,7 +3,17 @@ import { AppError, type CreatedToken, type NewToken, type Token, type TokenId, t
 import type { Db } from "../ports/db.ts";
 import { insertAudit } from "../store/audit.ts";
 import {
-  deleteSession, findOwner, findToken, insertOneTimeSecret, insertSession, insertToken, listTokens, loadToken, revokeToken, takeOneTimeSecret, type TokenRow,
+  deleteSession,
+  findOwner,
+  findToken,
+  insertOneTimeSecret,
+  insertSession,
+  insertToken,
+  listTokens,
+  loadToken,
+  revokeToken,
+  takeOneTimeSecret,
+  type TokenRow,
 } from "../store/credentials.ts";
 import { loadProject } from "../store/projects.ts";
 import { createOnce, type RequestKey } from "./create-once.ts";
@@ -18,29 +28,58 @@ const OWNER = "owner";
 const iso = (date: Date | null) => date?.toISOString() ?? null;
 
 const toToken = (row: TokenRow): Token => ({
-  id: row.id, name: row.name, role: row.role, project_id: row.project_id, created_at: row.created_at.toISOString(),
-  expires_at: iso(row.expires_at), last_used_at: iso(row.last_used_at), revoked_at: iso(row.revoked_at),
+  id: row.id,
+  name: row.name,
+  role: row.role,
+  project_id: row.project_id,
+  created_at: row.created_at.toISOString(),
+  expires_at: iso(row.expires_at),
+  last_used_at: iso(row.last_used_at),
+  revoked_at: iso(row.revoked_at),
 });
 
 export const toWhoami = (person: Person): Whoami => ({
-  token_id: person.tokenId, name: person.name, role: person.grant.role, project_id: person.grant.projectId,
+  token_id: person.tokenId,
+  name: person.name,
+  role: person.grant.role,
+  project_id: person.grant.projectId,
 });
 
 /** An admin of one project gives roles on that project only. */
-export async function createToken(deps: Deps, actor: Person, input: NewToken, key: RequestKey | undefined): Promise<CreatedToken> {
+export async function createToken(
+  deps: Deps,
+  actor: Person,
+  input: NewToken,
+  key: RequestKey | undefined,
+): Promise<CreatedToken> {
   const projectId = input.project_id ?? actor.grant.projectId;
   if (actor.grant.projectId !== null && projectId !== actor.grant.projectId) throw new AppError("project.not_found");
-  if (projectId !== null && (await loadProject.maybe(deps.db, projectId)) === undefined) throw new AppError("project.not_found");
+  if (projectId !== null && (await loadProject.maybe(deps.db, projectId)) === undefined)
+    throw new AppError("project.not_found");
   return createOnce(deps, key, async (tx, append) => {
     const secret = deps.ids.secret("user");
     const row = await insertToken.one(tx, {
-      id: deps.ids.token(), hash: hashSecret(secret), name: input.name, role: input.role, project_id: projectId, expires_at: input.expires_at ?? null,
+      id: deps.ids.token(),
+      hash: hashSecret(secret),
+      name: input.name,
+      role: input.role,
+      project_id: projectId,
+      expires_at: input.expires_at ?? null,
     });
     await insertAudit(tx, {
-      actor: actor.tokenId, action: "token.create", target: row.id, project_id: projectId, detail: { name: row.name, role: row.role }, request_id: null,
+      actor: actor.tokenId,
+      action: "token.create",
+      target: row.id,
+      project_id: projectId,
+      detail: { name: row.name, role: row.role },
+      request_id: null,
     });
     await append([
-      draftEvent(deps.ids, { type: "token", id: row.id, projectId }, { eventType: "token.created", data: { name: row.name, role: row.role }, source: "user" }),
+      draftEvent(
+        deps.ids,
+        { type: "token", id: row.id, projectId },
+        { eventType: "token.created", data: { name: row.name, role: row.role }, source: "user" },
+      ),
     ]);
     return { ...toToken(row), token: secret };
   });
@@ -58,8 +97,21 @@ export async function endToken(deps: Deps, actor: Person, id: TokenId): Promise<
   if (found === undefined || isHidden) throw new AppError("token.not_found");
   const token = await writeWithEvents(deps, async (tx, append) => {
     const row = await revokeToken.one(tx, id);
-    await insertAudit(tx, { actor: actor.tokenId, action: "token.revoke", target: id, project_id: row.project_id, detail: {}, request_id: null });
-    await append([draftEvent(deps.ids, { type: "token", id, projectId: row.project_id }, { eventType: "token.revoked", data: { name: row.name }, source: "user" })]);
+    await insertAudit(tx, {
+      actor: actor.tokenId,
+      action: "token.revoke",
+      target: id,
+      project_id: row.project_id,
+      detail: {},
+      request_id: null,
+    });
+    await append([
+      draftEvent(
+        deps.ids,
+        { type: "token", id, projectId: row.project_id },
+        { eventType: "token.revoked", data: { name: row.name }, source: "user" },
+      ),
+    ]);
     return toToken(row);
   });
   deps.credentials.forget();
@@ -70,7 +122,11 @@ export async function endToken(deps: Deps, actor: Person, id: TokenId): Promise<
 export async function login(deps: Deps, secret: string): Promise<{ person: Person; session: string }> {
   const hash = hashSecret(secret);
   const token = (await findToken.maybe(deps.db, hash)) ?? (await takeOneTimeSecret.maybe(deps.db, hash, "login"));
-  if (token === undefined) throw new AppError("auth.required", "this token or login link is not valid (a link works once; start the server again for a new one)");
+  if (token === undefined)
+    throw new AppError(
+      "auth.required",
+      "this token or login link is not valid (a link works once; start the server again for a new one)",
+    );
   const session = deps.ids.secret("session");
   await insertSession(deps.db, hashSecret(session), token.id, deps.config.sessionDays);
   return { person: toPerson(token), session };
@@ -82,7 +138,11 @@ export async function logout(deps: Deps, session: string | undefined): Promise<v
   deps.credentials.forget();
 }
 
-export async function createTicket(deps: Deps, actor: Person, key: RequestKey | undefined): Promise<{ ticket: string; expires_at: string }> {
+export async function createTicket(
+  deps: Deps,
+  actor: Person,
+  key: RequestKey | undefined,
+): Promise<{ ticket: string; expires_at: string }> {
   return createOnce(deps, key, async (tx) => {
     const ticket = deps.ids.secret("ticket");
     await insertOneTimeSecret(tx, hashSecret(ticket), "ws", actor.tokenId, TICKET_SECONDS);
@@ -97,10 +157,21 @@ export async function createLoginCode(deps: Deps, tokenId: TokenId): Promise<str
 }
 
 /** The given secret is an admin's token after this, whether it was before or not. */
-export async function ensureAdmin(deps: Pick<Deps, "ids"> & { db: Db }, name: string, secret: string): Promise<TokenId> {
+export async function ensureAdmin(
+  deps: Pick<Deps, "ids"> & { db: Db },
+  name: string,
+  secret: string,
+): Promise<TokenId> {
   const known = await findToken.maybe(deps.db, hashSecret(secret));
   if (known !== undefined) return known.id;
-  const row = await insertToken.one(deps.db, { id: deps.ids.token(), hash: hashSecret(secret), name, role: "admin", project_id: null, expires_at: null });
+  const row = await insertToken.one(deps.db, {
+    id: deps.ids.token(),
+    hash: hashSecret(secret),
+    name,
+    role: "admin",
+    project_id: null,
+    expires_at: null,
+  });
   return row.id;
 }
 

@@ -1,12 +1,31 @@
 /** Readings of the log: pages by filter, and the trajectory. */
-import { AppError, type AllEventsPage, type EventPage, type EventQuery, type SandboxId, type Trajectory, type TrajectoryQuery } from "@drover/contract";
-import { countEvents, listEvents, listTrajectory, loadEvent, loadHead, toStoredEvent, type LogScope } from "../store/events.ts";
+import {
+  AppError,
+  type AllEventsPage,
+  type EventPage,
+  type EventQuery,
+  type SandboxId,
+  type Trajectory,
+  type TrajectoryQuery,
+} from "@drover/contract";
+import {
+  countEvents,
+  listEvents,
+  listTrajectory,
+  loadEvent,
+  loadHead,
+  toStoredEvent,
+  type LogScope,
+} from "../store/events.ts";
 import { loadSandbox, type SandboxRow } from "../store/sandboxes.ts";
 import type { Person } from "./credential.ts";
 import type { Deps } from "./deps.ts";
 
 const isUnfiltered = (query: EventQuery) =>
-  query.event_type === undefined && query.source === undefined && query.after_seq === undefined && query.before_seq === undefined;
+  query.event_type === undefined &&
+  query.source === undefined &&
+  query.after_seq === undefined &&
+  query.before_seq === undefined;
 
 /** Reading on from a number goes forward by default; everything else starts at the newest. */
 const orderOf = (query: EventQuery) => query.order ?? (query.after_seq === undefined ? "desc" : "asc");
@@ -39,8 +58,16 @@ export async function pageAllEvents(deps: Deps, actor: Person, query: EventQuery
 export async function readTrajectory(deps: Deps, sandboxId: SandboxId, query: TrajectoryQuery): Promise<Trajectory> {
   const sandbox = await loadLog(deps, sandboxId);
   const cursor = query.cursor === undefined ? undefined : await loadEvent.maybe(deps.db, sandboxId, query.cursor);
-  if (query.cursor !== undefined && cursor === undefined) throw new AppError("event.not_found", "the cursor is no event of this sandbox");
-  const found = await listTrajectory(deps.db, sandboxId, cursor?.seq ?? null, query.direction, query.noise, query.limit + 1);
+  if (query.cursor !== undefined && cursor === undefined)
+    throw new AppError("event.not_found", "the cursor is no event of this sandbox");
+  const found = await listTrajectory(
+    deps.db,
+    sandboxId,
+    cursor?.seq ?? null,
+    query.direction,
+    query.noise,
+    query.limit + 1,
+  );
   const hasMore = found.length > query.limit;
   const kept = found.slice(0, query.limit);
   const events = (query.direction === "older" ? kept : kept.toReversed()).map(toStoredEvent);

@@ -26,7 +26,16 @@ export function foldSpine(sandboxId: SandboxId, afterSeq: number, rows: readonly
   const types = openDictionary();
   const tools = openDictionary();
   const lastRow = new Map<string, number>();
-  const columns = { seq: [] as number[], dt: [] as number[], type: [] as number[], turn: [] as number[], tool: [] as number[], ref: [] as number[], size: [] as number[], flags: [] as number[] };
+  const columns = {
+    seq: [] as number[],
+    dt: [] as number[],
+    type: [] as number[],
+    turn: [] as number[],
+    tool: [] as number[],
+    ref: [] as number[],
+    size: [] as number[],
+    flags: [] as number[],
+  };
   let seq = afterSeq;
   let atMs = rows[0]?.created_at.getTime() ?? 0;
   rows.forEach((row, index) => {

@@ -9,17 +9,27 @@ import type { WorkerIdentity } from "./ingest-events.ts";
 const LOOK_AGAIN_MS = 1_000;
 
 const toInboxMessage = (row: MessageRow): InboxMessage => ({
-  id: row.id, content: row.content, message_type: row.message_type, timestamp: row.queued_at.toISOString(), delivery: row.delivery,
+  id: row.id,
+  content: row.content,
+  message_type: row.message_type,
+  timestamp: row.queued_at.toISOString(),
+  delivery: row.delivery,
 });
 
 /** Settles at the next event that may bring a message to this sandbox, or after `ms`. Listening starts at once. */
-function waitForChange(deps: Deps, worker: WorkerIdentity, ms: number, signal: AbortSignal): { changed: Promise<void>; stop: () => void } {
+function waitForChange(
+  deps: Deps,
+  worker: WorkerIdentity,
+  ms: number,
+  signal: AbortSignal,
+): { changed: Promise<void>; stop: () => void } {
   const { promise, resolve } = Promise.withResolvers<void>();
   const nap = new AbortController();
   const stopListening = deps.tail.onAdvance((events) => {
-    if (events.some((event) => event.sandboxId === worker.sandboxId && event.storedType !== "agent.heartbeat")) resolve();
+    if (events.some((event) => event.sandboxId === worker.sandboxId && event.storedType !== "agent.heartbeat"))
+      resolve();
   });
-  deps.clock.sleep(ms, AbortSignal.any([signal, nap.signal])).then(resolve, resolve);
+  void deps.clock.sleep(ms, AbortSignal.any([signal, nap.signal])).then(resolve);
   return {
     changed: promise,
     stop: () => {
@@ -30,7 +40,10 @@ function waitForChange(deps: Deps, worker: WorkerIdentity, ms: number, signal: A
 }
 
 export async function receiveMessages(
-  deps: Deps, worker: WorkerIdentity, query: { lease?: number | undefined; wait?: number | undefined }, signal: AbortSignal,
+  deps: Deps,
+  worker: WorkerIdentity,
+  query: { lease?: number | undefined; wait?: number | undefined },
+  signal: AbortSignal,
 ): Promise<readonly InboxMessage[]> {
   const deadlineMs = deps.clock.now().getTime() + (query.wait ?? 0) * 1_000;
   for (;;) {

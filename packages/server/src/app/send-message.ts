@@ -1,5 +1,11 @@
 /** Queues a message for a running agent. */
-import { AppError, TERMINAL_SANDBOX_STATES, type NewMessage, type QueuedMessage, type SandboxId } from "@drover/contract";
+import {
+  AppError,
+  TERMINAL_SANDBOX_STATES,
+  type NewMessage,
+  type QueuedMessage,
+  type SandboxId,
+} from "@drover/contract";
 import { countWaiting, insertMessage } from "../store/messages.ts";
 import { lockSandboxes } from "../store/sandboxes.ts";
 import { createOnce, type RequestKey } from "./create-once.ts";
@@ -9,10 +15,17 @@ import { draftSandboxEvent } from "./event-log.ts";
 
 const PREVIEW_CHARACTERS = 100;
 
-const toPreview = (content: string) => Array.from(content.slice(0, 2 * PREVIEW_CHARACTERS)).slice(0, PREVIEW_CHARACTERS).join("");
+const toPreview = (content: string) =>
+  Array.from(content.slice(0, 2 * PREVIEW_CHARACTERS))
+    .slice(0, PREVIEW_CHARACTERS)
+    .join("");
 
 export async function sendMessage(
-  deps: Deps, actor: Person, sandboxId: SandboxId, input: NewMessage, key: RequestKey | undefined,
+  deps: Deps,
+  actor: Person,
+  sandboxId: SandboxId,
+  input: NewMessage,
+  key: RequestKey | undefined,
 ): Promise<QueuedMessage> {
   return createOnce(deps, key, async (tx, append): Promise<QueuedMessage> => {
     const [sandbox] = await lockSandboxes(tx, [sandboxId]);
@@ -23,13 +36,25 @@ export async function sendMessage(
     const isUrgent = input.message_type === "interrupt";
     const id = deps.ids.message();
     await insertMessage(tx, {
-      id, sandbox_id: sandboxId, content: input.content, message_type: input.message_type, delivery: input.delivery, is_urgent: isUrgent, sender: actor.tokenId,
+      id,
+      sandbox_id: sandboxId,
+      content: input.content,
+      message_type: input.message_type,
+      delivery: input.delivery,
+      is_urgent: isUrgent,
+      sender: actor.tokenId,
     });
     const { count } = await countWaiting.one(tx, sandboxId);
     await append([
       draftSandboxEvent(deps.ids, sandbox, {
         eventType: "MESSAGE_QUEUED",
-        data: { message_id: id, content: toPreview(input.content), message_type: input.message_type, priority: isUrgent ? "high" : "normal", delivery: input.delivery },
+        data: {
+          message_id: id,
+          content: toPreview(input.content),
+          message_type: input.message_type,
+          priority: isUrgent ? "high" : "normal",
+          delivery: input.delivery,
+        },
         source: "user",
       }),
     ]);

@@ -21,7 +21,11 @@ export async function getAssignment(deps: Deps, worker: WorkerIdentity): Promise
   };
 }
 
-export async function beat(deps: Deps, worker: WorkerIdentity, body: { status: string; detail?: JsonObject | undefined }): Promise<EventReceipt> {
+export async function beat(
+  deps: Deps,
+  worker: WorkerIdentity,
+  body: { status: string; detail?: JsonObject | undefined },
+): Promise<EventReceipt> {
   await loadForWorker(deps.db, worker);
   return deps.ingest.one(worker, {
     event_type: "agent.heartbeat",

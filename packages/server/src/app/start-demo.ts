@@ -7,10 +7,20 @@ import { createSandbox } from "./manage-sandboxes.ts";
 
 const PROMPT = "Compute C(50,25): write binomial.py, check it, and make it faster.";
 
-export async function startDemo(deps: Deps, actor: Person, projectId: ProjectId | undefined, key: RequestKey | undefined): Promise<Sandbox> {
-  if (!deps.config.demo) throw new AppError("runtime.unavailable", "the demo is switched off on this server (DROVER_DEMO=false)");
+export async function startDemo(
+  deps: Deps,
+  actor: Person,
+  projectId: ProjectId | undefined,
+  key: RequestKey | undefined,
+): Promise<Sandbox> {
+  if (!deps.config.demo)
+    throw new AppError("runtime.unavailable", "the demo is switched off on this server (DROVER_DEMO=false)");
   const input = { provider: "external" as const, runtime: "scripted", prompt: PROMPT, labels: { demo: "true" } };
-  const { worker_token: _token, worker_env, ...sandbox } = await createSandbox(deps, actor, projectId === undefined ? input : { ...input, project_id: projectId }, key);
+  const {
+    worker_token: _token,
+    worker_env,
+    ...sandbox
+  } = await createSandbox(deps, actor, projectId === undefined ? input : { ...input, project_id: projectId }, key);
   // A second worker on the same state directory refuses to run, so a repeated request starts nothing twice.
   if (worker_env !== undefined) await deps.launcher.launch(sandbox.id, worker_env);
   return sandbox;

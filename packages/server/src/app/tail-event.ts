@@ -1,5 +1,14 @@
 /** An event on its way to subscribers: what filters need, and its frame in JSON, made once for all of them. */
-import { isMatch, toFrame, toMatcher, toPublishedType, type EventFilter, type EventMatcher, type JsonObject, type SandboxId } from "@drover/contract";
+import {
+  isMatch,
+  toFrame,
+  toMatcher,
+  toPublishedType,
+  type EventFilter,
+  type EventMatcher,
+  type JsonObject,
+  type SandboxId,
+} from "@drover/contract";
 import type { TailRow } from "../store/events.ts";
 
 export interface TailEvent {

@@ -105,7 +105,10 @@ export async function openTail(deps: { db: Db; bus: Bus; clock: Clock; log: Log;
     },
     readRing: (after, audience) => {
       if (after < ringAfter) return undefined;
-      return { events: ring.slice(indexAfter(after)).filter((event) => isFor(audience, event)), cursor: Math.max(after, head) };
+      return {
+        events: ring.slice(indexAfter(after)).filter((event) => isFor(audience, event)),
+        cursor: Math.max(after, head),
+      };
     },
     readStore: async (after, audience, limit) => {
       const seen = head;

@@ -3,8 +3,7 @@ import { decideAccess, isAllowedVerb } from "@drover/core";
 import { AppError, ProjectId, SandboxId, type Endpoint, type ErrorCode } from "@drover/contract";
 import type { Person, Principal, WorkerPrincipal } from "../app/credential.ts";
 import type { Deps } from "../app/deps.ts";
-import { loadProject } from "../store/projects.ts";
-import { loadSandboxProject } from "../store/sandboxes.ts";
+import { locateProject, locateSandbox } from "../app/locate.ts";
 import { parseSessionCookie } from "./session-cookie.ts";
 
 export interface Headers {
@@ -35,34 +34,47 @@ type Params = Readonly<Record<string, string | undefined>>;
 async function findTarget(deps: Deps, endpoint: Endpoint, params: Params): Promise<Target | undefined> {
   if (endpoint.path.includes(":sandbox_id")) {
     const id = SandboxId.safeParse(params["sandbox_id"]);
-    const found = id.success ? await loadSandboxProject.maybe(deps.db, id.data) : undefined;
+    const found = id.success ? await locateSandbox(deps.db, id.data) : undefined;
     if (found === undefined) throw new AppError("sandbox.not_found");
-    return { projectId: found.project_id, missing: "sandbox.not_found" };
+    return { projectId: found, missing: "sandbox.not_found" };
   }
   if (endpoint.path.includes(":project_id")) {
     const id = ProjectId.safeParse(params["project_id"]);
-    const found = id.success ? await loadProject.maybe(deps.db, id.data) : undefined;
+    const found = id.success ? await locateProject(deps.db, id.data) : undefined;
     if (found === undefined) throw new AppError("project.not_found");
-    return { projectId: found.id, missing: "project.not_found" };
+    return { projectId: found, missing: "project.not_found" };
   }
   return undefined;
 }
 
 function authoriseWorker(endpoint: Endpoint, principal: WorkerPrincipal, params: Params): void {
-  if (endpoint.path.includes(":sandbox_id") && params["sandbox_id"] !== principal.sandboxId) throw new AppError("sandbox.not_found");
-  if (endpoint.access !== "worker" || principal.scope !== "worker") throw new AppError("auth.forbidden", "a sandbox's token may not do this");
+  if (endpoint.path.includes(":sandbox_id") && params["sandbox_id"] !== principal.sandboxId)
+    throw new AppError("sandbox.not_found");
+  if (endpoint.access !== "worker" || principal.scope !== "worker")
+    throw new AppError("auth.forbidden", "a sandbox's token may not do this");
 }
 
 async function authorisePerson(deps: Deps, endpoint: Endpoint, person: Person, params: Params): Promise<void> {
   const target = await findTarget(deps, endpoint, params);
   const verb = endpoint.verb ?? "read";
-  const decision = target === undefined ? (isAllowedVerb(person.grant.role, verb) ? "allowed" : "forbidden") : decideAccess(person.grant, verb, target.projectId);
+  const decision =
+    target === undefined
+      ? isAllowedVerb(person.grant.role, verb)
+        ? "allowed"
+        : "forbidden"
+      : decideAccess(person.grant, verb, target.projectId);
   if (decision === "hidden") throw new AppError(target?.missing ?? "route.not_found");
   if (endpoint.access === "worker") throw new AppError("auth.forbidden", "only the sandbox's own worker may do this");
-  if (decision === "forbidden") throw new AppError("auth.forbidden", `the role ${person.grant.role} may not ${verb} here`);
+  if (decision === "forbidden")
+    throw new AppError("auth.forbidden", `the role ${person.grant.role} may not ${verb} here`);
 }
 
-export async function authorise(deps: Deps, endpoint: Endpoint, headers: Headers, params: Params): Promise<Principal | undefined> {
+export async function authorise(
+  deps: Deps,
+  endpoint: Endpoint,
+  headers: Headers,
+  params: Params,
+): Promise<Principal | undefined> {
   if (endpoint.access === "open") return undefined;
   const principal = await resolvePrincipal(deps, headers);
   if (principal === undefined) throw new AppError("auth.required");

@@ -36,6 +36,7 @@ export async function readJson(stream: Readable): Promise<unknown> {
   if (bytes.length === 0) return undefined;
   const value = parseJson(bytes);
   const complaint = findJsonComplaint(value);
-  if (complaint !== undefined) throw new AppError("request.invalid", `the body ${complaint}`, { fields: [{ path: "", message: complaint }] });
+  if (complaint !== undefined)
+    throw new AppError("request.invalid", `the body ${complaint}`, { fields: [{ path: "", message: complaint }] });
   return value;
 }

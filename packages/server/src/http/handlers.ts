@@ -56,7 +56,10 @@ export const handlers: Handlers = {
       throw error;
     });
     const isSecure = context.deps.config.publicUrl?.startsWith("https:") === true;
-    void context.reply.header("set-cookie", toSessionCookie(session, { days: context.deps.config.sessionDays, isSecure }));
+    void context.reply.header(
+      "set-cookie",
+      toSessionCookie(session, { days: context.deps.config.sessionDays, isSecure }),
+    );
     return toWhoami(who);
   },
   logout: async (context) => {
@@ -73,28 +76,39 @@ export const handlers: Handlers = {
   listProjects: (context, { query }) => pageProjects(context.deps, person(context), query),
   createProject: async (context, { body }) => {
     const actor = person(context);
-    if (actor.grant.projectId !== null) throw new AppError("auth.forbidden", "only an admin of all projects creates new ones");
+    if (actor.grant.projectId !== null)
+      throw new AppError("auth.forbidden", "only an admin of all projects creates new ones");
     return createProject(context.deps, actor, body, context.requestKey);
   },
   getProject: (context, { params }) => getProject(context.deps, params.project_id),
   updateProject: (context, { params, body }) => changeProject(context.deps, person(context), params.project_id, body),
 
-  sandboxHealth: async ({ deps }) => ({ status: "ok", service: "sandbox-api", timestamp: deps.clock.now().toISOString() }),
+  sandboxHealth: async ({ deps }) => ({
+    status: "ok",
+    service: "sandbox-api",
+    timestamp: deps.clock.now().toISOString(),
+  }),
   listSandboxes: (context, { query }) => pageSandboxes(context.deps, person(context), query),
   createSandbox: (context, { body }) => createSandbox(context.deps, person(context), body, context.requestKey),
   startDemo: (context, { body }) => startDemo(context.deps, person(context), body.project_id, context.requestKey),
   getSandbox: (context, { params }) => getSandbox(context.deps, params.sandbox_id),
   terminateSandbox: (context, { params }) => terminateSandbox(context.deps, person(context), params.sandbox_id),
-  replaceWorker: (context, { params }) => replaceWorker(context.deps, person(context), params.sandbox_id, context.requestKey),
+  replaceWorker: (context, { params }) =>
+    replaceWorker(context.deps, person(context), params.sandbox_id, context.requestKey),
 
   ingestEvents: async (context, { body }) => {
     const from = worker(context);
     const events = "events" in body ? body.events : [body];
     context.limits.takeEvents(from.sandboxId, events.length);
     const key = context.requestKey?.key;
-    const keyed = key === undefined ? events : events.map((event, index) => ({ ...event, client_event_id: event.client_event_id ?? `key:${key}:${index}` }));
+    const keyed =
+      key === undefined
+        ? events
+        : events.map((event, index) => ({ ...event, client_event_id: event.client_event_id ?? `key:${key}:${index}` }));
     const [first] = keyed;
-    return "events" in body || first === undefined ? context.deps.ingest.batch(from, keyed) : context.deps.ingest.one(from, first);
+    return "events" in body || first === undefined
+      ? context.deps.ingest.batch(from, keyed)
+      : context.deps.ingest.one(from, first);
   },
   listSandboxEvents: (context, { params, query }) => pageSandboxEvents(context.deps, params.sandbox_id, query),
   listEvents: (context, { query }) => pageAllEvents(context.deps, person(context), query),
@@ -102,12 +116,17 @@ export const handlers: Handlers = {
   getSpine: async (context, { params, query }) => {
     const spine = await readSpine(context.deps, params.sandbox_id, query.after_seq);
     if (!String(context.request.headers["accept-encoding"] ?? "").includes("gzip")) return spine;
-    void context.reply.header("content-encoding", "gzip").header("vary", "accept-encoding").type("application/json; charset=utf-8");
+    void context.reply
+      .header("content-encoding", "gzip")
+      .header("vary", "accept-encoding")
+      .type("application/json; charset=utf-8");
     // The bytes are the reply; its shape was checked by the type of `spine`.
     return (await compress(JSON.stringify(spine))) as never;
   },
-  streamSandbox: (context, { params, query }) => streamSandbox(context, person(context), params.sandbox_id, query.after_seq),
-  putArtifact: (context, { params }) => putArtifact(context.deps, worker(context), params.artifact_id, context.request.raw),
+  streamSandbox: (context, { params, query }) =>
+    streamSandbox(context, person(context), params.sandbox_id, query.after_seq),
+  putArtifact: (context, { params }) =>
+    putArtifact(context.deps, worker(context), params.artifact_id, context.request.raw),
   getArtifact: async (context, { params }) => {
     const blob = await openArtifact(context.deps, params.sandbox_id, params.artifact_id);
     void context.reply
@@ -119,8 +138,11 @@ export const handlers: Handlers = {
   },
   getFileDiff: (context, { params }) => readFileDiff(context.deps, params.sandbox_id, params.event_id),
 
-  sendMessage: (context, { params, body }) => sendMessage(context.deps, person(context), params.sandbox_id, body, context.requestKey),
-  receiveMessages: async (context, { query }) => [...(await receiveMessages(context.deps, worker(context), query, context.signal))],
+  sendMessage: (context, { params, body }) =>
+    sendMessage(context.deps, person(context), params.sandbox_id, body, context.requestKey),
+  receiveMessages: async (context, { query }) => [
+    ...(await receiveMessages(context.deps, worker(context), query, context.signal)),
+  ],
   ackMessage: (context, { params, body }) => ackMessage(context.deps, worker(context), params.message_id, body),
   listMessages: (context, { params, query }) => pageMessages(context.deps, params.sandbox_id, query),
 

@@ -17,7 +17,10 @@ export function openHostCheck(config: Pick<Config, "host" | "publicUrl" | "allow
     ...LOOPBACK_NAMES,
     ...(WILDCARD_HOSTS.has(config.host) ? [] : [bound.toLowerCase()]),
     ...(config.publicUrl === undefined ? [] : [new URL(config.publicUrl).hostname.toLowerCase()]),
-    ...(config.allowedHosts ?? "").split(",").map((name) => name.trim().toLowerCase()).filter((name) => name !== ""),
+    ...(config.allowedHosts ?? "")
+      .split(",")
+      .map((name) => name.trim().toLowerCase())
+      .filter((name) => name !== ""),
   ]);
   return {
     isHostServed: (host) => host !== undefined && names.has(toName(host)),
@@ -29,9 +32,14 @@ export function openHostCheck(config: Pick<Config, "host" | "publicUrl" | "allow
 }
 
 /** An Origin must also be that of the request's own host: another port of this machine is another site. */
-export function requireServed(check: HostCheck, headers: { host?: string | undefined; origin?: string | undefined }): void {
-  if (!check.isHostServed(headers.host)) throw new AppError("request.host_refused", "this Host is not served; add it to DROVER_ALLOWED_HOSTS");
-  if (!check.isOriginServed(headers.origin)) throw new AppError("request.host_refused", "requests of this Origin are not served");
+export function requireServed(
+  check: HostCheck,
+  headers: { host?: string | undefined; origin?: string | undefined },
+): void {
+  if (!check.isHostServed(headers.host))
+    throw new AppError("request.host_refused", "this Host is not served; add it to DROVER_ALLOWED_HOSTS");
+  if (!check.isOriginServed(headers.origin))
+    throw new AppError("request.host_refused", "requests of this Origin are not served");
   if (headers.origin !== undefined && !isSameSite(headers.origin, headers.host)) {
     throw new AppError("request.host_refused", "the Origin is not the site of this server");
   }

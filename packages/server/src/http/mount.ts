@@ -4,7 +4,7 @@ import { api, API_BASE, AppError, type Endpoint, type EndpointName } from "@drov
 import type { z } from "zod";
 import type { Principal } from "../app/credential.ts";
 import type { Deps } from "../app/deps.ts";
-import { loadHead } from "../store/events.ts";
+import { checkStore } from "../app/locate.ts";
 import { authorise, resolvePrincipal } from "./authorise.ts";
 import { readJson } from "./body.ts";
 import { handlers, type Context } from "./handlers.ts";
@@ -26,7 +26,11 @@ const KEY_LIMIT = 200;
 const REQUEST_ID = /^[\w.:-]{1,100}$/;
 const principals = new WeakMap<FastifyRequest, Principal>();
 
-function parsePart<T extends z.ZodType>(schema: T | undefined, value: unknown, place: "body" | "query" | "path"): z.infer<T> | undefined {
+function parsePart<T extends z.ZodType>(
+  schema: T | undefined,
+  value: unknown,
+  place: "body" | "query" | "path",
+): z.infer<T> | undefined {
   if (schema === undefined) return undefined;
   const parsed = schema.safeParse(value);
   if (!parsed.success) throw toInvalid(parsed.error, place);
@@ -44,7 +48,8 @@ function toRequestKey(endpoint: Endpoint, request: FastifyRequest, principal: Pr
   const key = request.headers["idempotency-key"];
   const isHonoured = endpoint.creates === true || endpoint.path.endsWith("/events");
   if (!isHonoured || typeof key !== "string" || principal === undefined) return undefined;
-  if (key === "" || key.length > KEY_LIMIT) throw new AppError("request.invalid", `Idempotency-Key has 1-${KEY_LIMIT} characters`);
+  if (key === "" || key.length > KEY_LIMIT)
+    throw new AppError("request.invalid", `Idempotency-Key has 1-${KEY_LIMIT} characters`);
   const who = principal.kind === "person" ? principal.tokenId : principal.sandboxId;
   return { key, scope: `${who} ${endpoint.method} ${request.url}`, request: JSON.stringify(request.body ?? null) };
 }
@@ -61,7 +66,10 @@ function signalOf(reply: FastifyReply, stopping: AbortSignal): AbortSignal {
   return AbortSignal.any([stopping, hangUp.signal]);
 }
 
-export async function mountSite(deps: Deps, options: { readonly webRoot: string; readonly signal: AbortSignal }): Promise<Site> {
+export async function mountSite(
+  deps: Deps,
+  options: { readonly webRoot: string; readonly signal: AbortSignal },
+): Promise<Site> {
   const hosts: HostCheck = openHostCheck(deps.config);
   const limits = openRateLimits(deps.config, deps.clock);
   const counters: Counters = { requests: 0, failures: 0 };
@@ -81,7 +89,10 @@ export async function mountSite(deps: Deps, options: { readonly webRoot: string;
   app.addContentTypeParser("*", (request, payload, done) => {
     // Artifacts are bytes: their endpoint reads the stream itself.
     if (request.method === "PUT") return done(null, undefined);
-    readJson(payload).then((value) => done(null, value), (error: unknown) => done(error as Error));
+    readJson(payload).then(
+      (value) => done(null, value),
+      (error: unknown) => done(error as Error),
+    );
   });
 
   app.addHook("onRequest", async (request, reply) => {
@@ -105,7 +116,8 @@ export async function mountSite(deps: Deps, options: { readonly webRoot: string;
   };
   app.setErrorHandler(answerProblem);
   app.setNotFoundHandler(async (request, reply) => {
-    const isPage = request.method === "GET" && isPagePath(request.url) && !/\.\w+$/.test(request.url.split("?")[0] ?? "");
+    const isPage =
+      request.method === "GET" && isPagePath(request.url) && !/\.\w+$/.test(request.url.split("?")[0] ?? "");
     if (isPage && app.hasReplyDecorator("sendFile")) return reply.sendFile("index.html");
     if ((await resolvePrincipal(deps, request.headers)) === undefined) throw new AppError("auth.required");
     throw new AppError("route.not_found");
@@ -127,7 +139,11 @@ export async function mountSite(deps: Deps, options: { readonly webRoot: string;
           body: parsePart(endpoint.body, request.body, "body"),
         };
         const context: Context = {
-          deps, limits, principal, request, reply,
+          deps,
+          limits,
+          principal,
+          request,
+          reply,
           requestKey: toRequestKey(endpoint, request, principal),
           get signal() {
             return signalOf(reply, options.signal);
@@ -143,7 +159,7 @@ export async function mountSite(deps: Deps, options: { readonly webRoot: string;
 
   app.get("/healthz", async () => ({ status: "ok" }));
   app.get("/readyz", async () => {
-    await loadHead.one(deps.db);
+    await checkStore(deps.db);
     if (!deps.bus.isUp()) throw new AppError("server.not_ready", "the bus between replicas is down (REDIS_URL)");
     return { status: "ready", database: "ok", bus: "ok", migrations: "ok" };
   });
@@ -153,7 +169,9 @@ export async function mountSite(deps: Deps, options: { readonly webRoot: string;
     if (principal.kind !== "person") throw new AppError("auth.forbidden");
   };
   const openApi = JSON.stringify(buildOpenApi());
-  app.get("/openapi.json", { onRequest: requirePerson }, (_request, reply) => reply.type("application/json").send(openApi));
+  app.get("/openapi.json", { onRequest: requirePerson }, (_request, reply) =>
+    reply.type("application/json").send(openApi),
+  );
   const sockets = openStreamSockets(deps, hosts);
   app.get("/metrics", { onRequest: requirePerson }, (_request, reply) =>
     reply.type("text/plain; version=0.0.4").send(writeMetrics(deps, counters, sockets.count())),
@@ -161,7 +179,8 @@ export async function mountSite(deps: Deps, options: { readonly webRoot: string;
   await mountStaticFiles(app, options.webRoot);
 
   app.server.on("upgrade", (request, socket, head) => {
-    if (!sockets.handleUpgrade(request, socket, head)) socket.end("HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");
+    if (!sockets.handleUpgrade(request, socket, head))
+      socket.end("HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");
   });
   return {
     app,

@@ -20,7 +20,10 @@ const toParameters = (schema: z.ZodObject | undefined, place: "path" | "query") 
 const SECURITY = { open: [], person: [{ bearer: [] }, { cookie: [] }], worker: [{ worker: [] }] } as const;
 
 function toOperation(name: string, endpoint: Endpoint) {
-  const problem = { description: "A refusal", content: { "application/problem+json": { schema: { $ref: "#/components/schemas/Problem" } } } };
+  const problem = {
+    description: "A refusal",
+    content: { "application/problem+json": { schema: { $ref: "#/components/schemas/Problem" } } },
+  };
   return {
     operationId: name,
     summary: endpoint.summary,
@@ -28,9 +31,13 @@ function toOperation(name: string, endpoint: Endpoint) {
     parameters: [
       ...toParameters(endpoint.params, "path"),
       ...toParameters(endpoint.query, "query"),
-      ...(endpoint.creates === true ? [{ name: "Idempotency-Key", in: "header", required: false, schema: { type: "string", maxLength: 200 } }] : []),
+      ...(endpoint.creates === true
+        ? [{ name: "Idempotency-Key", in: "header", required: false, schema: { type: "string", maxLength: 200 } }]
+        : []),
     ],
-    ...(endpoint.body === undefined ? {} : { requestBody: { content: { "application/json": { schema: toSchema(endpoint.body, "input") } } } }),
+    ...(endpoint.body === undefined
+      ? {}
+      : { requestBody: { content: { "application/json": { schema: toSchema(endpoint.body, "input") } } } }),
     responses: {
       [String(endpoint.status ?? 200)]:
         endpoint.reply === undefined

@@ -1,6 +1,6 @@
 /** Turns whatever a request ran into a problem document; what is not expected is logged and told as a bug, without details. */
 import { AppError, ERRORS, type ErrorCode, type FieldComplaint, type Problem } from "@drover/contract";
-import { z } from "zod";
+import type { z } from "zod";
 import type { Log } from "../ports/log.ts";
 
 type Issue = z.core.$ZodIssue;
@@ -15,14 +15,18 @@ function flatten(issue: Issue, prefix: readonly PropertyKey[] = []): readonly Fi
     const best = issue.errors.toSorted((a, b) => depth(b) - depth(a) || a.length - b.length)[0] ?? [];
     return best.flatMap((one) => flatten(one, path));
   }
-  if (issue.code === "unrecognized_keys") return issue.keys.map((key) => ({ path: toPath([...path, key]), message: "is not a known field" }));
+  if (issue.code === "unrecognized_keys")
+    return issue.keys.map((key) => ({ path: toPath([...path, key]), message: "is not a known field" }));
   return [{ path: toPath(path), message: issue.message }];
 }
 
 export function toInvalid(error: z.ZodError, place: "body" | "query" | "path"): AppError {
   const fields = error.issues.flatMap((issue) => flatten(issue)).slice(0, 20);
   const first = fields[0];
-  const detail = first === undefined ? `the ${place} is not valid` : `${place}${first.path === "" ? "" : ` ${first.path}`}: ${first.message}`;
+  const detail =
+    first === undefined
+      ? `the ${place} is not valid`
+      : `${place}${first.path === "" ? "" : ` ${first.path}`}: ${first.message}`;
   return new AppError("request.invalid", detail, { fields });
 }
 
@@ -39,7 +43,9 @@ export function toAppError(error: unknown): AppError {
   if (error instanceof AppError) return error;
   const code = (error as { code?: unknown }).code;
   const known = typeof code === "string" ? FRAMEWORK_CODES[code] : undefined;
-  return known === undefined ? new AppError("server.failed", undefined, { cause: error }) : new AppError(known, undefined, { cause: error });
+  return known === undefined
+    ? new AppError("server.failed", undefined, { cause: error })
+    : new AppError(known, undefined, { cause: error });
 }
 
 export function toProblem(error: AppError, requestId: string, log: Log): Problem {

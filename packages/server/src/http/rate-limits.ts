@@ -25,12 +25,17 @@ function openBuckets(rule: BucketRule, clock: Clock) {
 
 export function openRateLimits(config: Config, clock: Clock): RateLimits {
   const events = openBuckets({ perSecond: config.eventsPerSecond, burst: config.eventBurst }, clock);
-  const logins = openBuckets({ perSecond: config.loginAttemptsPerMinute / 60, burst: config.loginAttemptsPerMinute }, clock);
-  const refuse = (retryAfterSeconds: number, detail: string) => new AppError("request.rate_limited", detail, { retryAfterSeconds });
+  const logins = openBuckets(
+    { perSecond: config.loginAttemptsPerMinute / 60, burst: config.loginAttemptsPerMinute },
+    clock,
+  );
+  const refuse = (retryAfterSeconds: number, detail: string) =>
+    new AppError("request.rate_limited", detail, { retryAfterSeconds });
   return {
     takeEvents: (sandboxId, count) => {
       const decision = events(sandboxId, count);
-      if (!decision.ok) throw refuse(decision.retryAfterSeconds, `a sandbox sends at most ${config.eventsPerSecond} events a second`);
+      if (!decision.ok)
+        throw refuse(decision.retryAfterSeconds, `a sandbox sends at most ${config.eventsPerSecond} events a second`);
     },
     checkLogin: (address) => {
       const decision = logins(address, 0);

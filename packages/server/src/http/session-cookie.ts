@@ -9,7 +9,10 @@ export function parseSessionCookie(header: string | undefined): string | undefin
   return undefined;
 }
 
-export function toSessionCookie(session: string, options: { readonly days: number; readonly isSecure: boolean }): string {
+export function toSessionCookie(
+  session: string,
+  options: { readonly days: number; readonly isSecure: boolean },
+): string {
   const seconds = Math.round(options.days * 86_400);
   return `${SESSION_COOKIE}=${session}; Path=/; HttpOnly; SameSite=Strict; Max-Age=${seconds}${options.isSecure ? "; Secure" : ""}`;
 }

@@ -7,7 +7,6 @@ import { API_BASE, AppError, AuthFrame, ClientFrame, CLOSE, EventFilter, StreamQ
 import type { Person, Principal } from "../app/credential.ts";
 import type { Deps } from "../app/deps.ts";
 import { toAudience, type TailEvent } from "../app/tail-event.ts";
-import { listRevokedAmong } from "../store/credentials.ts";
 import { resolvePrincipal } from "./authorise.ts";
 import { requireServed, type HostCheck } from "./host-check.ts";
 import { parseSessionCookie } from "./session-cookie.ts";
@@ -64,11 +63,20 @@ function parseFrame<T>(data: RawData, read: (value: unknown) => T): T | undefine
 }
 
 export function openStreamSockets(deps: Deps, hosts: HostCheck): StreamSockets {
-  const server = new WebSocketServer({ noServer: true, perMessageDeflate: false, maxPayload: FRAME_LIMIT_BYTES, clientTracking: true });
+  const server = new WebSocketServer({
+    noServer: true,
+    perMessageDeflate: false,
+    maxPayload: FRAME_LIMIT_BYTES,
+    clientTracking: true,
+  });
   const connections = new Set<Connection>();
 
   /** The first one present of bearer, ticket and cookie decides; with none of them the first frame does. */
-  const identify = async (request: IncomingMessage, query: StreamQuery, socket: WebSocket): Promise<Principal | undefined> => {
+  const identify = async (
+    request: IncomingMessage,
+    query: StreamQuery,
+    socket: WebSocket,
+  ): Promise<Principal | undefined> => {
     const { authorization, cookie } = request.headers;
     if (authorization !== undefined) return resolvePrincipal(deps, { authorization });
     if (query.ticket !== undefined) return deps.credentials.takeTicket(query.ticket);
@@ -80,7 +88,11 @@ export function openStreamSockets(deps: Deps, hosts: HostCheck): StreamSockets {
   const serve = (socket: WebSocket, raw: Socket, person: Person, query: StreamQuery) => {
     const connection: Connection = { socket, person, lastWriteMs: deps.clock.now().getTime() };
     connections.add(connection);
-    let filter: EventFilter = { event_types: query.event_types, entity_types: query.entity_types, entity_ids: query.entity_ids };
+    let filter: EventFilter = {
+      event_types: query.event_types,
+      entity_types: query.entity_types,
+      entity_ids: query.entity_ids,
+    };
     const say = (frame: unknown) => {
       connection.lastWriteMs = deps.clock.now().getTime();
       socket.send(JSON.stringify(frame));
@@ -136,13 +148,18 @@ export function openStreamSockets(deps: Deps, hosts: HostCheck): StreamSockets {
       const principal = await identify(request, query.data, socket);
       if (socket.readyState !== socket.OPEN) return;
       if (principal === undefined) return refuse(socket, CLOSE.credential, "a valid credential is needed");
-      if (principal.kind === "worker") return refuse(socket, CLOSE.project, "a sandbox's token may not read the stream");
+      if (principal.kind === "worker")
+        return refuse(socket, CLOSE.project, "a sandbox's token may not read the stream");
       serve(socket, raw, principal, query.data);
     } catch (error) {
       // Expected: a foreign Origin, or the database is away and nobody can be identified.
       if (!(error instanceof AppError)) deps.log.error("stream.failed", { reason: String(error) });
       const isForeign = error instanceof AppError && error.code === "request.host_refused";
-      refuse(socket, isForeign ? CLOSE.project : CLOSE.stalled, error instanceof AppError ? error.message : "the server failed");
+      refuse(
+        socket,
+        isForeign ? CLOSE.project : CLOSE.stalled,
+        error instanceof AppError ? error.message : "the server failed",
+      );
     }
   };
 
@@ -154,7 +171,9 @@ export function openStreamSockets(deps: Deps, hosts: HostCheck): StreamSockets {
 
   // Revocations come through the log, of whichever replica; the sweep below catches what expires without an event.
   const stopListening = deps.tail.onAdvance((events) => {
-    const revoked = new Set(events.filter((event) => event.storedType === "token.revoked").map((event) => event.entityId));
+    const revoked = new Set(
+      events.filter((event) => event.storedType === "token.revoked").map((event) => event.entityId),
+    );
     if (revoked.size > 0) endSessionsOf((connection) => revoked.has(connection.person.tokenId));
   });
 
@@ -169,7 +188,7 @@ export function openStreamSockets(deps: Deps, hosts: HostCheck): StreamSockets {
     sweeps += 1;
     if (sweeps % CREDENTIAL_CHECK_SWEEPS !== 0 || connections.size === 0) return;
     const ids = [...new Set([...connections].map((connection) => connection.person.tokenId))];
-    const ended = new Set((await listRevokedAmong(deps.db, ids)).map((row) => row.id));
+    const ended = await deps.credentials.findEnded(ids);
     endSessionsOf((connection) => ended.has(connection.person.tokenId));
   };
   const sweeper = setInterval(() => {

@@ -18,7 +18,12 @@ function parseLastEventId(header: unknown): number | undefined {
 const toText = (event: TailEvent) => `id: ${event.seq}\ndata: ${event.json}\n\n`;
 
 /** Resolves when the stream has ended; the reply is written by hand. */
-export async function streamSandbox(context: Context, person: Person, sandboxId: SandboxId, asked: number | undefined): Promise<void> {
+export async function streamSandbox(
+  context: Context,
+  person: Person,
+  sandboxId: SandboxId,
+  asked: number | undefined,
+): Promise<void> {
   const { deps, reply, request } = context;
   const afterSeq = parseLastEventId(request.headers["last-event-id"]) ?? asked;
   reply.hijack();
@@ -36,7 +41,8 @@ export async function streamSandbox(context: Context, person: Person, sandboxId:
     tail: deps.tail,
     sink: {
       writeEvents: (events) => out.write(events.map(toText).join("")) || out.writableLength < BUFFER_LIMIT_BYTES,
-      writeSync: (from_seq, through_seq) => out.write(`event: sync\ndata: ${JSON.stringify({ type: "sync", from_seq, through_seq })}\n\n`),
+      writeSync: (from_seq, through_seq) =>
+        out.write(`event: sync\ndata: ${JSON.stringify({ type: "sync", from_seq, through_seq })}\n\n`),
       onDrain: (listener) => out.on("drain", listener),
       stall: () => out.destroy(),
     },
@@ -46,7 +52,8 @@ export async function streamSandbox(context: Context, person: Person, sandboxId:
     onError: (error) => deps.log.warn("stream.read_failed", { reason: String(error) }),
   });
   const stopListening = deps.tail.onAdvance((events) => {
-    if (events.some((event) => event.storedType === "token.revoked" && event.entityId === person.tokenId)) out.destroy();
+    if (events.some((event) => event.storedType === "token.revoked" && event.entityId === person.tokenId))
+      out.destroy();
   });
   const keepAlive = setInterval(() => out.write(": alive\n\n"), KEEP_ALIVE_MS);
   context.signal.addEventListener("abort", () => out.end(), { once: true });

@@ -89,13 +89,14 @@ export function openSubscriber(options: SubscriberOptions): Subscriber {
     sink.writeSync(fromSeq, throughSeq);
   };
 
-  const room = (most: number) => (acknowledged === undefined ? most : Math.min(most, UNACKNOWLEDGED_LIMIT - sent.length));
+  const room = (most: number) =>
+    acknowledged === undefined ? most : Math.min(most, UNACKNOWLEDGED_LIMIT - sent.length);
 
   /** From memory, in slices. True at the head, false when the client has enough, undefined when memory does not reach back. */
   const drainRing = (): boolean | undefined => {
     const page = tail.readRing(cursor, audience);
     if (page === undefined) return undefined;
-    for (let taken = 0; taken < page.events.length; ) {
+    for (let taken = 0; taken < page.events.length;) {
       if (mustWait()) return false;
       const slice = page.events.slice(taken, taken + room(RING_SLICE));
       deliver(slice);

@@ -7,11 +7,17 @@ import { sql } from "./sql.ts";
 const SAMPLE_SANDBOX = "drover-00000000-000000" as SandboxId;
 const SAMPLE_ID = "0".repeat(64) as ArtifactId;
 
-export const insertArtifact = command("artifacts.insert", [SAMPLE_SANDBOX, SAMPLE_ID, 1],
+export const insertArtifact = command(
+  "artifacts.insert",
+  [SAMPLE_SANDBOX, SAMPLE_ID, 1],
   (sandboxId: SandboxId, id: ArtifactId, size: number) => sql`
   insert into artifacts (sandbox_id, id, size) select id, ${id}, ${size} from sandboxes where id = ${sandboxId} on conflict do nothing`,
 );
 
-export const loadArtifact = query("artifacts.load", z.object({ size: z.number() }), [SAMPLE_SANDBOX, SAMPLE_ID],
-  (sandboxId: SandboxId, id: ArtifactId) => sql`select size from artifacts where sandbox_id = ${sandboxId} and id = ${id}`,
+export const loadArtifact = query(
+  "artifacts.load",
+  z.object({ size: z.number() }),
+  [SAMPLE_SANDBOX, SAMPLE_ID],
+  (sandboxId: SandboxId, id: ArtifactId) =>
+    sql`select size from artifacts where sandbox_id = ${sandboxId} and id = ${id}`,
 );

@@ -11,8 +11,10 @@ export interface AuditEntry {
   readonly request_id: string | null;
 }
 
-export const insertAudit = command("audit.insert",
-  [{ actor: "a", action: "b", target: null, project_id: null, detail: {}, request_id: null }], (entry: AuditEntry) => sql`
+export const insertAudit = command(
+  "audit.insert",
+  [{ actor: "a", action: "b", target: null, project_id: null, detail: {}, request_id: null }],
+  (entry: AuditEntry) => sql`
   insert into audit (actor, action, target, project_id, detail, request_id)
   values (${entry.actor}, ${entry.action}, ${entry.target}, ${entry.project_id}, ${json(entry.detail)}::jsonb, ${entry.request_id})`,
 );

@@ -30,14 +30,21 @@ export interface EventRow {
   readonly flags: number;
 }
 
-export const takeSeqs = query("events.take_seqs", z.object({ last: z.number() }), [1], (count: number) =>
-  sql`select take_event_seqs(${count}) as last`, { prepared: true },
+export const takeSeqs = query(
+  "events.take_seqs",
+  z.object({ last: z.number() }),
+  [1],
+  (count: number) => sql`select take_event_seqs(${count}) as last`,
+  { prepared: true },
 );
 
 const SAMPLE_ROWS = "[]";
 
 /** Rows travel as one JSON text, with each event_data spliced in as it was serialised: no array quoting, one parse. */
-export const insertEvents = command("events.insert", [SAMPLE_ROWS], (rows: string) => sql`
+export const insertEvents = command(
+  "events.insert",
+  [SAMPLE_ROWS],
+  (rows: string) => sql`
   insert into events (seq, id, sandbox_id, sandbox_seq, project_id, task_id, entity_type, entity_id, event_type, event_data,
     source, created_at, client_event_id, generation, caused_by, turn, tool, ref, size, flags)
   select seq, id, sandbox_id, sandbox_seq, project_id, task_id, entity_type, entity_id, event_type, event_data,
@@ -55,31 +62,51 @@ export function toInsertText(rows: readonly EventRow[]): string {
   return `[${parts.join(",")}]`;
 }
 
-export const insertKeys = command("events.insert_keys", [["drover-00000000-000000"], ["k"], [1]],
+export const insertKeys = command(
+  "events.insert_keys",
+  [["drover-00000000-000000"], ["k"], [1]],
   (sandboxIds: readonly string[], keys: readonly string[], seqs: readonly number[]) => sql`
   insert into event_keys (sandbox_id, client_event_id, seq)
   select * from unnest(${sandboxIds}::text[], ${keys}::text[], ${seqs}::bigint[])`,
 );
 
 const KeyRow = z.object({
-  sandbox_id: SandboxId, client_event_id: z.string(), seq: z.number(), id: EventId, event_type: z.string(), created_at: z.date(),
+  sandbox_id: SandboxId,
+  client_event_id: z.string(),
+  seq: z.number(),
+  id: EventId,
+  event_type: z.string(),
+  created_at: z.date(),
 });
 export type KeyRow = z.infer<typeof KeyRow>;
 
 /** Which of these were stored before. The caller holds the sandboxes' row locks, so the answer cannot change under it. */
-export const listKeys = query("events.list_keys", KeyRow, [["drover-00000000-000000"], ["k"]],
+export const listKeys = query(
+  "events.list_keys",
+  KeyRow,
+  [["drover-00000000-000000"], ["k"]],
   (sandboxIds: readonly string[], keys: readonly string[]) => sql`
   select k.sandbox_id, k.client_event_id, e.seq, e.id, e.event_type, e.created_at
   from unnest(${sandboxIds}::text[], ${keys}::text[]) as given (sandbox_id, client_event_id)
   join event_keys k using (sandbox_id, client_event_id)
   join events e on e.seq = k.seq
-  order by e.seq limit 100000`, { trusted: true, prepared: true },
+  order by e.seq limit 100000`,
+  { trusted: true, prepared: true },
 );
 
 const EventColumns = z.object({
-  id: EventId, seq: z.number(), sandbox_seq: z.number().nullable(), sandbox_id: SandboxId.nullable(), task_id: z.string().nullable(),
-  event_type: z.string(), event_data: z.unknown(), source: z.string(), created_at: z.date(), client_event_id: z.string().nullable(),
-  generation: z.number().nullable(), caused_by: EventId.nullable(),
+  id: EventId,
+  seq: z.number(),
+  sandbox_seq: z.number().nullable(),
+  sandbox_id: SandboxId.nullable(),
+  task_id: z.string().nullable(),
+  event_type: z.string(),
+  event_data: z.unknown(),
+  source: z.string(),
+  created_at: z.date(),
+  client_event_id: z.string().nullable(),
+  generation: z.number().nullable(),
+  caused_by: EventId.nullable(),
 });
 type EventColumns = z.infer<typeof EventColumns>;
 
@@ -108,50 +135,104 @@ const where = (conditions: readonly Statement[]): Statement =>
   conditions.length === 0 ? empty : sql`where ${join(conditions, sql` and `)}`;
 
 const SAMPLE_SCOPE: LogScope = { sandboxId: "drover-00000000-000000" as SandboxId };
-const SAMPLE_FILTER: EventQuery = { limit: 10, offset: 0, event_type: ["agent.message"], source: "agent", after_seq: 0, before_seq: 9 };
+const SAMPLE_FILTER: EventQuery = {
+  limit: 10,
+  offset: 0,
+  event_type: ["agent.message"],
+  source: "agent",
+  after_seq: 0,
+  before_seq: 9,
+};
 
-export const listEvents = query("events.list", EventColumns, [SAMPLE_SCOPE, SAMPLE_FILTER, "desc"],
+export const listEvents = query(
+  "events.list",
+  EventColumns,
+  [SAMPLE_SCOPE, SAMPLE_FILTER, "desc"],
   (scope: LogScope, filter: EventQuery, order: "asc" | "desc") => sql`
   select ${columns} from events ${where(filterConditions(scope, filter))}
-  order by seq ${order === "asc" ? sql`asc` : sql`desc`} limit ${filter.limit} offset ${filter.offset}`, { trusted: true },
+  order by seq ${order === "asc" ? sql`asc` : sql`desc`} limit ${filter.limit} offset ${filter.offset}`,
+  { trusted: true },
 );
 
-export const countEvents = query("events.count", z.object({ count: z.number() }), [SAMPLE_SCOPE, SAMPLE_FILTER],
-  (scope: LogScope, filter: EventQuery) => sql`select count(*) as count from events ${where(filterConditions(scope, filter))}`,
+export const countEvents = query(
+  "events.count",
+  z.object({ count: z.number() }),
+  [SAMPLE_SCOPE, SAMPLE_FILTER],
+  (scope: LogScope, filter: EventQuery) =>
+    sql`select count(*) as count from events ${where(filterConditions(scope, filter))}`,
 );
 
-export const loadHead = query("events.head", z.object({ seq: z.number() }), [], () => sql`select coalesce(max(seq), 0) as seq from events`, { prepared: true });
+export const loadHead = query(
+  "events.head",
+  z.object({ seq: z.number() }),
+  [],
+  () => sql`select coalesce(max(seq), 0) as seq from events`,
+  { prepared: true },
+);
 
-export const loadEvent = query("events.load", EventColumns, [SAMPLE_SCOPE.sandboxId, "00000000-0000-7000-8000-000000000000"],
-  (sandboxId: SandboxId, id: string) => sql`select ${columns} from events where id = ${id} and sandbox_id = ${sandboxId}`,
+export const loadEvent = query(
+  "events.load",
+  EventColumns,
+  [SAMPLE_SCOPE.sandboxId, "00000000-0000-7000-8000-000000000000"],
+  (sandboxId: SandboxId, id: string) =>
+    sql`select ${columns} from events where id = ${id} and sandbox_id = ${sandboxId}`,
   { trusted: true, prepared: true },
 );
 
 /** One page of a trajectory. Equal times neither lose nor repeat anything, because the order is that of seq. */
-export const listTrajectory = query("events.trajectory", EventColumns, [SAMPLE_SCOPE.sandboxId, 1, "older", false, 10],
-  (sandboxId: SandboxId, cursorSeq: number | null, direction: "older" | "newer", withNoise: boolean, limit: number) => sql`
+export const listTrajectory = query(
+  "events.trajectory",
+  EventColumns,
+  [SAMPLE_SCOPE.sandboxId, 1, "older", false, 10],
+  (
+    sandboxId: SandboxId,
+    cursorSeq: number | null,
+    direction: "older" | "newer",
+    withNoise: boolean,
+    limit: number,
+  ) => sql`
   select ${columns} from events
   where sandbox_id = ${sandboxId} and ${withNoise ? sql`flags & 1 = 0` : sql`flags & 3 = 0`}
   ${cursorSeq === null ? empty : direction === "older" ? sql`and seq < ${cursorSeq}` : sql`and seq > ${cursorSeq}`}
-  order by seq ${direction === "older" ? sql`desc` : sql`asc`} limit ${limit}`, { trusted: true, prepared: true },
+  order by seq ${direction === "older" ? sql`desc` : sql`asc`} limit ${limit}`,
+  { trusted: true, prepared: true },
 );
 
 const SpineRow = z.object({
-  seq: z.number(), created_at: z.date(), event_type: z.string(), turn: z.number().nullable(), tool: z.string().nullable(),
-  ref: z.string().nullable(), size: z.number(), flags: z.number(),
+  seq: z.number(),
+  created_at: z.date(),
+  event_type: z.string(),
+  turn: z.number().nullable(),
+  tool: z.string().nullable(),
+  ref: z.string().nullable(),
+  size: z.number(),
+  flags: z.number(),
 });
 export type SpineRow = z.infer<typeof SpineRow>;
 
-export const listSpineRows = query("events.spine", SpineRow, [SAMPLE_SCOPE.sandboxId, 0, 10],
+export const listSpineRows = query(
+  "events.spine",
+  SpineRow,
+  [SAMPLE_SCOPE.sandboxId, 0, 10],
   (sandboxId: SandboxId, afterSeq: number, limit: number) => sql`
   select seq, created_at, event_type, turn, tool, ref, size, flags from events
-  where sandbox_id = ${sandboxId} and seq > ${afterSeq} order by seq limit ${limit}`, { trusted: true, prepared: true },
+  where sandbox_id = ${sandboxId} and seq > ${afterSeq} order by seq limit ${limit}`,
+  { trusted: true, prepared: true },
 );
 
 const TailRow = z.object({
-  seq: z.number(), id: EventId, sandbox_id: SandboxId.nullable(), sandbox_seq: z.number().nullable(), project_id: z.string().nullable(),
-  entity_type: z.string(), entity_id: z.string(), event_type: z.string(), data_text: z.string(), shadows: z.boolean(),
-  source: z.string(), created_at: z.date(),
+  seq: z.number(),
+  id: EventId,
+  sandbox_id: SandboxId.nullable(),
+  sandbox_seq: z.number().nullable(),
+  project_id: z.string().nullable(),
+  entity_type: z.string(),
+  entity_id: z.string(),
+  event_type: z.string(),
+  data_text: z.string(),
+  shadows: z.boolean(),
+  source: z.string(),
+  created_at: z.date(),
 });
 export type TailRow = z.infer<typeof TailRow>;
 
@@ -169,12 +250,16 @@ function entityCondition(entityIds: readonly string[] | undefined): Statement {
 }
 
 /** The body stays text on its way to a subscriber: it is spliced into the frame without being parsed. */
-export const listTail = query("events.tail", TailRow, [{ projectId: null, entityIds: undefined }, 0, 10],
+export const listTail = query(
+  "events.tail",
+  TailRow,
+  [{ projectId: null, entityIds: undefined }, 0, 10],
   (scope: TailScope, afterSeq: number, limit: number) => sql`
   select seq, id, sandbox_id, sandbox_seq, project_id, entity_type, entity_id, event_type, event_data::text as data_text,
     event_data ?| array['source', 'original_event_type'] as shadows, source, created_at
   from events where seq > ${afterSeq}
   ${scope.projectId === null ? empty : sql`and project_id = ${scope.projectId}`}
   ${entityCondition(scope.entityIds)}
-  order by seq limit ${limit}`, { trusted: true, prepared: true },
+  order by seq limit ${limit}`,
+  { trusted: true, prepared: true },
 );

@@ -7,7 +7,12 @@ import { empty, sql } from "./sql.ts";
 const SAMPLE_ID = "project-00000000-0000-4000-8000-000000000000" as ProjectId;
 
 export const ProjectRow = z.object({
-  id: ProjectId, name: z.string(), description: z.string().nullable(), repo: z.string().nullable(), is_default: z.boolean(), created_at: z.date(),
+  id: ProjectId,
+  name: z.string(),
+  description: z.string().nullable(),
+  repo: z.string().nullable(),
+  is_default: z.boolean(),
+  created_at: z.date(),
 });
 export type ProjectRow = z.infer<typeof ProjectRow>;
 
@@ -22,18 +27,34 @@ export interface ProjectDraft {
 }
 
 /** Nothing is returned when the name is taken. */
-export const insertProject = query("projects.insert", ProjectRow,
-  [{ id: SAMPLE_ID, name: "a", description: null, repo: null, is_default: false }], (draft: ProjectDraft) => sql`
+export const insertProject = query(
+  "projects.insert",
+  ProjectRow,
+  [{ id: SAMPLE_ID, name: "a", description: null, repo: null, is_default: false }],
+  (draft: ProjectDraft) => sql`
   insert into projects (id, name, description, repo, is_default)
   values (${draft.id}, ${draft.name}, ${draft.description}, ${draft.repo}, ${draft.is_default})
   on conflict do nothing returning ${columns}`,
 );
 
-export const loadProject = query("projects.load", ProjectRow, [SAMPLE_ID], (id: string) => sql`select ${columns} from projects where id = ${id}`);
+export const loadProject = query(
+  "projects.load",
+  ProjectRow,
+  [SAMPLE_ID],
+  (id: string) => sql`select ${columns} from projects where id = ${id}`,
+);
 
-export const loadDefaultProject = query("projects.load_default", ProjectRow, [], () => sql`select ${columns} from projects where is_default`);
+export const loadDefaultProject = query(
+  "projects.load_default",
+  ProjectRow,
+  [],
+  () => sql`select ${columns} from projects where is_default`,
+);
 
-export const listProjects = query("projects.list", ProjectRow, [null, undefined, 10],
+export const listProjects = query(
+  "projects.list",
+  ProjectRow,
+  [null, undefined, 10],
   (onlyId: string | null, afterId: string | undefined, limit: number) => sql`
   select ${columns} from projects where true ${onlyId === null ? empty : sql`and id = ${onlyId}`} ${afterId === undefined ? empty : sql`and id > ${afterId}`}
   order by id limit ${limit}`,
@@ -46,7 +67,10 @@ export interface ProjectPatch {
 }
 
 /** Nothing is returned when another project has the name. */
-export const updateProject = query("projects.update", ProjectRow, [SAMPLE_ID, { name: "a", description: null, repo: null }],
+export const updateProject = query(
+  "projects.update",
+  ProjectRow,
+  [SAMPLE_ID, { name: "a", description: null, repo: null }],
   (id: ProjectId, patch: ProjectPatch) => sql`
   update projects p set
     name = ${patch.name === undefined ? sql`p.name` : sql`${patch.name}`},

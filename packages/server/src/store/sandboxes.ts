@@ -9,13 +9,34 @@ const SAMPLE_ID = "drover-00000000-000000" as SandboxId;
 const SAMPLE_PROJECT = "project-00000000-0000-4000-8000-000000000000" as ProjectId;
 
 export const SandboxRow = z.object({
-  id: SandboxId, project_id: ProjectId, task_id: TaskId.nullable(), state: SandboxState, state_cause: z.string().nullable(),
-  generation: z.number(), provider: Provider, provider_id: z.string().nullable(), runtime: z.string().nullable(),
-  model: z.string().nullable(), prompt: z.string().nullable(), repo: z.string().nullable(), base_branch: z.string().nullable(),
-  branch: z.string().nullable(), labels: z.record(z.string(), z.string()), spec: z.custom<JsonObject>(),
-  created_at: z.date(), started_at: z.date().nullable(), ended_at: z.date().nullable(), closed_at: z.date().nullable(),
-  last_sandbox_seq: z.number(), last_seq: z.number(), last_event_type: z.string().nullable(), last_event_at: z.date().nullable(),
-  turn: z.number(), heartbeat_count: z.number(), first_heartbeat_at: z.date().nullable(), last_heartbeat_at: z.date().nullable(),
+  id: SandboxId,
+  project_id: ProjectId,
+  task_id: TaskId.nullable(),
+  state: SandboxState,
+  state_cause: z.string().nullable(),
+  generation: z.number(),
+  provider: Provider,
+  provider_id: z.string().nullable(),
+  runtime: z.string().nullable(),
+  model: z.string().nullable(),
+  prompt: z.string().nullable(),
+  repo: z.string().nullable(),
+  base_branch: z.string().nullable(),
+  branch: z.string().nullable(),
+  labels: z.record(z.string(), z.string()),
+  spec: z.custom<JsonObject>(),
+  created_at: z.date(),
+  started_at: z.date().nullable(),
+  ended_at: z.date().nullable(),
+  closed_at: z.date().nullable(),
+  last_sandbox_seq: z.number(),
+  last_seq: z.number(),
+  last_event_type: z.string().nullable(),
+  last_event_at: z.date().nullable(),
+  turn: z.number(),
+  heartbeat_count: z.number(),
+  first_heartbeat_at: z.date().nullable(),
+  last_heartbeat_at: z.date().nullable(),
   last_contact_at: z.date().nullable(),
 });
 export type SandboxRow = z.infer<typeof SandboxRow>;
@@ -40,11 +61,25 @@ export interface SandboxDraft {
 }
 
 const SAMPLE_DRAFT: SandboxDraft = {
-  id: SAMPLE_ID, project_id: SAMPLE_PROJECT, task_id: null, provider: "external", runtime: null, model: null, prompt: null,
-  repo: null, base_branch: null, labels: {}, spec: {}, created_by: "tok-000000000000",
+  id: SAMPLE_ID,
+  project_id: SAMPLE_PROJECT,
+  task_id: null,
+  provider: "external",
+  runtime: null,
+  model: null,
+  prompt: null,
+  repo: null,
+  base_branch: null,
+  labels: {},
+  spec: {},
+  created_by: "tok-000000000000",
 };
 
-export const insertSandbox = query("sandboxes.insert", SandboxRow, [SAMPLE_DRAFT], (draft: SandboxDraft) => sql`
+export const insertSandbox = query(
+  "sandboxes.insert",
+  SandboxRow,
+  [SAMPLE_DRAFT],
+  (draft: SandboxDraft) => sql`
   insert into sandboxes (id, project_id, task_id, state, provider, runtime, model, prompt, repo, base_branch, labels, spec, created_by)
   select ${draft.id}, id, ${draft.task_id}, 'pending', ${draft.provider}, ${draft.runtime}, ${draft.model}, ${draft.prompt},
     ${draft.repo}, ${draft.base_branch}, ${json(draft.labels)}::jsonb, ${json(draft.spec)}::jsonb, ${draft.created_by}
@@ -52,17 +87,30 @@ export const insertSandbox = query("sandboxes.insert", SandboxRow, [SAMPLE_DRAFT
   returning ${columns}`,
 );
 
-export const loadSandbox = query("sandboxes.load", SandboxRow, [SAMPLE_ID], (id: SandboxId) =>
-  sql`select ${columns} from sandboxes where id = ${id}`, { prepared: true },
+export const loadSandbox = query(
+  "sandboxes.load",
+  SandboxRow,
+  [SAMPLE_ID],
+  (id: SandboxId) => sql`select ${columns} from sandboxes where id = ${id}`,
+  { prepared: true },
 );
 
-export const loadSandboxProject = query("sandboxes.project", z.object({ project_id: ProjectId }), [SAMPLE_ID], (id: SandboxId) =>
-  sql`select project_id from sandboxes where id = ${id}`, { prepared: true },
+export const loadSandboxProject = query(
+  "sandboxes.project",
+  z.object({ project_id: ProjectId }),
+  [SAMPLE_ID],
+  (id: SandboxId) => sql`select project_id from sandboxes where id = ${id}`,
+  { prepared: true },
 );
 
 /** Locks in the order of ids, so that two transactions never wait for each other. */
-export const lockSandboxes = query("sandboxes.lock", SandboxRow, [[SAMPLE_ID]], (ids: readonly SandboxId[]) =>
-  sql`select ${columns} from sandboxes where id = any(${ids}::text[]) order by id limit 10000 for update`, { trusted: true, prepared: true },
+export const lockSandboxes = query(
+  "sandboxes.lock",
+  SandboxRow,
+  [[SAMPLE_ID]],
+  (ids: readonly SandboxId[]) =>
+    sql`select ${columns} from sandboxes where id = any(${ids}::text[]) order by id limit 10000 for update`,
+  { trusted: true, prepared: true },
 );
 
 export interface SandboxFilter {
@@ -81,12 +129,25 @@ const filterConditions = (filter: SandboxFilter): readonly Statement[] => [
   ...(filter.text === undefined
     ? []
     : [sql`position(lower(${filter.text}) in lower(concat_ws(' ', id, prompt, branch, runtime, labels::text))) > 0`]),
-  ...(filter.before === undefined ? [] : [sql`(created_at, id) < (${filter.before.created_at}::timestamptz, ${filter.before.id})`]),
+  ...(filter.before === undefined
+    ? []
+    : [sql`(created_at, id) < (${filter.before.created_at}::timestamptz, ${filter.before.id})`]),
 ];
 
 /** `position` carries microseconds, which a Date would lose: the next page starts exactly after this row. */
-export const listSandboxes = query("sandboxes.list", SandboxRow.extend({ position: z.string() }),
-  [{ projectId: null, states: ["running"], taskId: undefined, text: "a", before: { created_at: "2026-01-01T00:00:00Z", id: "a" }, limit: 10 }],
+export const listSandboxes = query(
+  "sandboxes.list",
+  SandboxRow.extend({ position: z.string() }),
+  [
+    {
+      projectId: null,
+      states: ["running"],
+      taskId: undefined,
+      text: "a",
+      before: { created_at: "2026-01-01T00:00:00Z", id: "a" },
+      limit: 10,
+    },
+  ],
   (filter: SandboxFilter) => {
     const conditions = filterConditions(filter);
     return sql`select ${columns}, created_at::text as position from sandboxes
@@ -113,7 +174,10 @@ export interface SandboxProjection {
   readonly last_contact_at: Date | null;
 }
 
-export const updateProjections = command("sandboxes.project_events", [[]], (rows: readonly SandboxProjection[]) => sql`
+export const updateProjections = command(
+  "sandboxes.project_events",
+  [[]],
+  (rows: readonly SandboxProjection[]) => sql`
   update sandboxes s set state = p.state, state_cause = p.state_cause, started_at = p.started_at, ended_at = p.ended_at,
     last_sandbox_seq = p.last_sandbox_seq, last_seq = p.last_seq, last_event_type = p.last_event_type,
     last_event_at = p.last_event_at, turn = p.turn, heartbeat_count = p.heartbeat_count,
@@ -124,19 +188,27 @@ export const updateProjections = command("sandboxes.project_events", [[]], (rows
   where s.id = p.id`,
 );
 
-export const closeSandbox = command("sandboxes.close", [SAMPLE_ID], (id: SandboxId) =>
-  sql`update sandboxes set closed_at = now() where id = ${id} and closed_at is null`,
+export const closeSandbox = command(
+  "sandboxes.close",
+  [SAMPLE_ID],
+  (id: SandboxId) => sql`update sandboxes set closed_at = now() where id = ${id} and closed_at is null`,
 );
 
-export const advanceGeneration = command("sandboxes.advance_generation", [SAMPLE_ID], (id: SandboxId) =>
-  sql`update sandboxes set generation = generation + 1 where id = ${id}`,
+export const advanceGeneration = command(
+  "sandboxes.advance_generation",
+  [SAMPLE_ID],
+  (id: SandboxId) => sql`update sandboxes set generation = generation + 1 where id = ${id}`,
 );
 
-export const insertSandboxToken = command("sandbox_tokens.insert", [new Uint8Array(32), SAMPLE_ID, 1, "worker"],
+export const insertSandboxToken = command(
+  "sandbox_tokens.insert",
+  [new Uint8Array(32), SAMPLE_ID, 1, "worker"],
   (hash: Uint8Array, id: SandboxId, generation: number, scope: string) =>
     sql`insert into sandbox_tokens (hash, sandbox_id, generation, scope) select ${hash}, id, ${generation}, ${scope} from sandboxes where id = ${id}`,
 );
 
-export const revokeSandboxTokens = command("sandbox_tokens.revoke", [SAMPLE_ID], (id: SandboxId) =>
-  sql`update sandbox_tokens set revoked_at = now() where sandbox_id = ${id} and revoked_at is null`,
+export const revokeSandboxTokens = command(
+  "sandbox_tokens.revoke",
+  [SAMPLE_ID],
+  (id: SandboxId) => sql`update sandbox_tokens set revoked_at = now() where sandbox_id = ${id} and revoked_at is null`,
 );
