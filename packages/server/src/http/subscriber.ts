@@ -142,12 +142,14 @@ export function openSubscriber(options: SubscriberOptions): Subscriber {
 
   const stopListening = tail.onAdvance((events) => {
     if (!isLive) return wake();
-    const matching = matchOnce(events, audience);
+    // The store, or the client's own place, may be ahead of this process's tail: what is behind the cursor was given already.
+    const fresh = (events[0]?.seq ?? 0) > cursor ? events : events.filter((event) => event.seq > cursor);
+    const matching = matchOnce(fresh, audience);
     if (mustWait() || room(matching.length) < matching.length) {
       isLive = false;
       return wake();
     }
-    cursor = events.at(-1)?.seq ?? cursor;
+    cursor = fresh.at(-1)?.seq ?? cursor;
     deliver(matching);
   });
   sink.onDrain(() => {
