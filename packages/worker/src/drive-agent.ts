@@ -1,0 +1,79 @@
+/** Runs an agent and records what it does: each step is on disk before much more happens. */
+import type { NewEvent } from "@drover/contract";
+import { type Activity, foldActivity, IDLE } from "./activity.ts";
+import type { AgentEnd, AgentSession, AgentStep } from "./agent-runtime.ts";
+import type { Clock } from "./clock.ts";
+import { toEventData } from "./event-text.ts";
+import type { Fault } from "./fault.ts";
+import { toInjectedNotes } from "./inbox.ts";
+import type { Notes } from "./outbox-log.ts";
+import type { Outbox } from "./outbox.ts";
+
+/** Steps that may be on their way to the disk at once: enough to share fsyncs, few enough to redo after a death. */
+const WINDOW = 64;
+
+export interface DriveParts {
+  readonly outbox: Outbox;
+  readonly clock: Clock;
+  readonly fault: Fault;
+  /** Receipts were noted. */
+  readonly onOwed: () => void;
+}
+
+const toEvent = (event: AgentStep["events"][number]): NewEvent => ({
+  event_type: event.event_type,
+  source: "agent",
+  event_data: toEventData(event.event_data),
+});
+
+/** Noted while the work is over and nothing new was asked for. */
+export const SETTLED = "settled";
+
+function toSettled(events: AgentStep["events"]): Notes {
+  const types = new Set(events.map((event) => event.event_type));
+  if (types.has("agent.completed") || types.has("agent.failed")) return { [SETTLED]: true };
+  return types.has("agent.message_injected") ? { [SETTLED]: null } : {};
+}
+
+function toNotes({ events, mark, receipt }: AgentStep): Notes {
+  const { turn = 0, detail } = receipt ?? {};
+  return {
+    ...toSettled(events),
+    ...(mark === undefined ? {} : { mark }),
+    ...(receipt === undefined ? {} : toInjectedNotes(receipt.messageId, receipt.status, { turn, ...(detail === undefined ? {} : { detail }) })),
+  };
+}
+
+export function startAgent(parts: DriveParts, session: AgentSession): { readonly done: Promise<AgentEnd>; readonly getActivity: () => Activity } {
+  const { outbox, clock } = parts;
+  let activity: Activity = IDLE;
+
+  const record = async (step: AgentStep) => {
+    await outbox.append(step.events.map(toEvent), toNotes(step));
+    if (step.receipt === undefined) return;
+    parts.fault("inbox.injected");
+    parts.onOwed();
+  };
+
+  const run = async (): Promise<AgentEnd> => {
+    const underWay = new Set<Promise<void>>();
+    let failure: unknown;
+    for (;;) {
+      const next = await session.steps.next();
+      if (next.done === true) {
+        await Promise.all(underWay);
+        return next.value;
+      }
+      for (const event of next.value.events) activity = foldActivity(activity, event, clock.now());
+      const recorded = record(next.value)
+        .catch((error: unknown) => (failure ??= error)) // the journal was closed over us
+        .then(() => void underWay.delete(recorded));
+      underWay.add(recorded);
+      if (next.value.isBarrier === true) await Promise.all(underWay);
+      while (underWay.size >= WINDOW) await Promise.race(underWay);
+      if (failure !== undefined) return { reason: "failed", detail: String(failure), turns: 0 };
+    }
+  };
+
+  return { done: run(), getActivity: () => activity };
+}

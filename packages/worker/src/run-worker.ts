@@ -1,0 +1,214 @@
+/** A worker from start to end: restores its journal, learns what to do, runs the agent, and leaves nothing unsaid. */
+import { AppError, type Assignment, type NewEvent } from "@drover/contract";
+import { randomBytes } from "node:crypto";
+import { mkdir, readFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import type { AgentEnd, AgentRuntime, WorkOrder } from "./agent-runtime.ts";
+import { parseScriptText } from "./agents/script.ts";
+import { createScripted } from "./agents/scripted.ts";
+import { openArtifactSpool } from "./artifacts.ts";
+import { type Clock, systemClock } from "./clock.ts";
+import { lockDirectory } from "./directory-lock.ts";
+import { openDisk } from "./disk.ts";
+import { SETTLED, startAgent } from "./drive-agent.ts";
+import { type Fault, noFault } from "./fault.ts";
+import { fetchAssignment } from "./fetch-assignment.ts";
+import { startHeartbeat } from "./heartbeat.ts";
+import { startInbox } from "./inbox.ts";
+import { type Link, startLink } from "./link.ts";
+import { type Log, noLog } from "./log.ts";
+import { openOutbox, type Outbox } from "./outbox.ts";
+import { type Receipts, startReceipts } from "./receipts.ts";
+import { type Environment, parseSettings, type Settings, toChildEnv } from "./settings.ts";
+import { createTransport, type Transport } from "./transport.ts";
+import type { Ending } from "./verdict.ts";
+
+/** What a worker is made of; tests and other programs may put their own in place. */
+export interface WorkerParts {
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly fault: Fault;
+  readonly log: Log;
+  readonly runtimes: Readonly<Record<string, AgentRuntime>>;
+  readonly createTransport: (url: string, token: string) => Transport;
+  /** How long the end may take to bring the last events to the server. */
+  readonly drainMs: number;
+  readonly outboxLimitBytes: number;
+}
+
+const DEFAULTS: WorkerParts = {
+  clock: systemClock,
+  random: Math.random,
+  fault: noFault,
+  log: noLog,
+  runtimes: { scripted: createScripted() },
+  createTransport,
+  drainMs: 10_000,
+  outboxLimitBytes: 64 * 1024 * 1024,
+};
+const COMPACT_AT_BYTES = 256 * 1024;
+
+/** How a worker ended, and what it tells the system. */
+export const EXIT_CODES = {
+  /** The work is over and nobody spoke again, or a signal asked for the end. */
+  done: 0,
+  /** It could not start, or its agent broke. */
+  failed: 1,
+  /** The server no longer accepts the token. Starting again with the same one is useless. */
+  revoked: 3,
+  /** The sandbox has ended, or a newer generation has taken over. */
+  ended: 4,
+} as const;
+
+export interface WorkerExit {
+  readonly code: (typeof EXIT_CODES)[keyof typeof EXIT_CODES];
+  readonly reason: string;
+  /** Events that are still only in the journal. */
+  readonly unsent: number;
+}
+
+const toExitCode = (ending: Ending) => (ending.reason === "revoked" ? EXIT_CODES.revoked : EXIT_CODES.ended);
+
+const newId = () => randomBytes(4).toString("hex");
+
+async function loadScript(settings: Settings, assignment: Assignment): Promise<WorkOrder["script"]> {
+  if (settings.scriptFile === undefined) return assignment.script;
+  // Parsed here too: a wrong script is told at the start.
+  return parseScriptText(await readFile(settings.scriptFile, "utf8")) as unknown as WorkOrder["script"];
+}
+
+const toStarted = (order: WorkOrder, runtime: AgentRuntime, assignment: Assignment, now: Date): NewEvent => ({
+  event_type: "agent.started",
+  source: "worker",
+  event_data: {
+    turn: 0, timestamp: now.toISOString(), sdk: runtime.name, model: order.model, task: order.prompt.slice(0, 2_000), task_description_length: order.prompt.length,
+    branch: assignment.branch, generation: assignment.generation, is_resuming: order.mark !== undefined,
+    resume: order.mark === undefined ? null : runtime.capabilities.resume, capabilities: { ...runtime.capabilities },
+  },
+});
+
+const toShutdown = (reason: string, turns: number, now: Date): NewEvent => ({
+  event_type: "agent.shutdown", source: "worker", event_data: { turn: turns, reason, total_turns: turns, timestamp: now.toISOString() },
+});
+
+interface Open {
+  readonly parts: WorkerParts;
+  readonly settings: Settings;
+  readonly outbox: Outbox;
+  readonly transport: Transport;
+  readonly childEnv: Readonly<Record<string, string>>;
+}
+
+async function prepareOrder({ parts, settings, outbox, childEnv }: Open, assignment: Assignment, keepArtifact: WorkOrder["keepArtifact"]): Promise<WorkOrder> {
+  await mkdir(settings.cwd, { recursive: true });
+  return {
+    prompt: settings.prompt ?? assignment.prompt ?? "",
+    model: settings.model ?? assignment.model,
+    script: await loadScript(settings, assignment),
+    cwd: settings.cwd,
+    env: childEnv,
+    mark: outbox.getNote("mark"),
+    postCompletionSeconds: settings.postCompletionSeconds ?? assignment.post_completion_s,
+    clock: parts.clock,
+    newId,
+    keepArtifact,
+  };
+}
+
+/** They outlive the agent: what was recorded at the end is still to be sent. */
+interface Senders {
+  readonly link: Link;
+  readonly receipts: Receipts;
+}
+
+/** Waits for the first of: the agent's end, the server's last word, the signal. Then ends the others. */
+async function work(open: Open, assignment: Assignment, senders: Senders, order: WorkOrder, signal: AbortSignal): Promise<WorkerExit> {
+  const { parts, settings, outbox, transport } = open;
+  const name = settings.scriptFile === undefined ? assignment.runtime : "scripted";
+  const runtime = parts.runtimes[name];
+  if (runtime === undefined) {
+    const error = `this worker has no runtime called ${name}`;
+    await outbox.append([{ event_type: "agent.failed", source: "worker", event_data: { turn: 0, error } }]);
+    return { code: EXIT_CODES.failed, reason: error, unsent: 0 };
+  }
+
+  const stop = new AbortController();
+  const inner = AbortSignal.any([signal, stop.signal]);
+  const common = { outbox, transport, sandboxId: settings.sandboxId, clock: parts.clock, random: parts.random, fault: parts.fault, log: parts.log };
+
+  // A run that is over and only waits for messages is not started again: its state at the server stays what it is.
+  if (outbox.getNote(SETTLED) !== true) await outbox.append([toStarted(order, runtime, assignment, parts.clock.now())]);
+
+  const { link, receipts } = senders;
+  const session = runtime.start(order, inner);
+  const agent = startAgent({ outbox, clock: parts.clock, fault: parts.fault, onOwed: receipts.wake }, session);
+  const everyMs = (settings.heartbeatSeconds ?? assignment.heartbeat_interval_s) * 1_000;
+  const heartbeat = startHeartbeat({ ...common, everyMs, getActivity: agent.getActivity }, inner);
+  const inbox = startInbox(
+    {
+      ...common, pollMs: settings.pollMs, onOwed: receipts.wake,
+      deliver: (message) => (message.message_type === "interrupt" ? session.interrupt(message) : session.send(message)),
+    },
+    inner,
+  );
+
+  const ended = Promise.race([link.done, inbox.done, receipts.done]).then((ending) => ({ ending }));
+  const first: { ending?: Ending | undefined; end?: AgentEnd } = await Promise.race([ended, agent.done.then((end) => ({ end }))]);
+  stop.abort();
+  const end = await agent.done;
+  await Promise.all([heartbeat.done, inbox.done]);
+  const { ending } = first;
+  const reason = ending?.reason ?? (signal.aborted ? String(signal.reason ?? "signal") : end.reason);
+  await outbox.append([toShutdown(reason, end.turns, parts.clock.now())]).catch(() => {}); // a full disk: there is nobody left to tell
+  if (ending !== undefined) return { code: toExitCode(ending), reason: `${ending.reason}: ${ending.detail}`, unsent: 0 };
+  return { code: end.reason === "failed" ? EXIT_CODES.failed : EXIT_CODES.done, reason: end.detail ?? reason, unsent: 0 };
+}
+
+async function runOpen(open: Open, signal: AbortSignal): Promise<WorkerExit> {
+  const { parts, settings, outbox, transport } = open;
+  const common = { outbox, transport, sandboxId: settings.sandboxId, clock: parts.clock, random: parts.random, fault: parts.fault, log: parts.log };
+  const fetched = await fetchAssignment(common, signal);
+  if (fetched.kind === "closed") return { code: EXIT_CODES.done, reason: "signal", unsent: outbox.pending };
+  if (fetched.kind === "ended") return { code: toExitCode(fetched.ending), reason: `${fetched.ending.reason}: ${fetched.ending.detail}`, unsent: outbox.pending };
+  if (fetched.kind === "refused") throw new AppError("config.invalid", `the server refused the assignment: ${fetched.detail}`);
+
+  const artifacts = await openArtifactSpool(join(settings.stateDir, "artifacts"));
+  const order = await prepareOrder(open, fetched.assignment, (bytes) => artifacts.keep(bytes));
+  const sending = new AbortController();
+  const link = startLink({ ...common, artifacts }, sending.signal);
+  const receipts = startReceipts(common, sending.signal);
+  try {
+    const exit = await work(open, fetched.assignment, { link, receipts }, order, signal);
+    const until = AbortSignal.timeout(parts.drainMs);
+    await Promise.all([link.drained(until), receipts.drained(until)]);
+    if (outbox.pending > 0) parts.log("worker.undrained", { pending: outbox.pending });
+    return { ...exit, unsent: outbox.pending };
+  } finally {
+    sending.abort();
+    await Promise.all([link.done, receipts.done]);
+  }
+}
+
+/** Runs one worker until its work is over, the server ends it, or `signal` is aborted. Rejects with an AppError when it cannot start. */
+export async function runWorker(env: Environment, signal: AbortSignal, given: Partial<WorkerParts> = {}): Promise<WorkerExit> {
+  const parts = { ...DEFAULTS, ...given };
+  const settings = parseSettings(env, process.cwd());
+  const lock = await lockDirectory(settings.stateDir, newId());
+  const transport = parts.createTransport(settings.callbackUrl, settings.token);
+  try {
+    const outbox = await openOutbox({
+      disk: await openDisk(settings.stateDir), clock: parts.clock, fault: parts.fault, openId: newId(),
+      limitBytes: parts.outboxLimitBytes, compactAtBytes: COMPACT_AT_BYTES,
+      onTrouble: (error) => (error === undefined ? parts.log("outbox.recovered") : parts.log("outbox.waiting", { detail: error.code === "ENOSPC" ? "the disk is full" : error.message })),
+    });
+    if (outbox.tornBytes > 0) parts.log("outbox.torn", { bytes: outbox.tornBytes });
+    try {
+      return await runOpen({ parts, settings, outbox, transport, childEnv: toChildEnv(env, dirname(process.execPath)) }, signal);
+    } finally {
+      await outbox.close();
+    }
+  } finally {
+    transport.close();
+    await lock.release();
+  }
+}

@@ -1,0 +1,96 @@
+/** What the environment says. Three variables are needed; the others win over the assignment. */
+import { AppError, SandboxId } from "@drover/contract";
+import { homedir } from "node:os";
+import { join } from "node:path";
+import { z } from "zod";
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+const Seconds = z.coerce.number().positive().max(86_400);
+const Text = z.string().min(1);
+
+const Variables = z.object({
+  SANDBOX_ID: SandboxId,
+  CALLBACK_URL: Text,
+  SANDBOX_TOKEN: Text,
+  TASK_DATA_BASE64: Text.optional(),
+  TASK_DESCRIPTION: Text.optional(),
+  INITIAL_PROMPT: Text.optional(),
+  MODEL: Text.optional(),
+  BRANCH_NAME: Text.optional(),
+  CWD: Text.optional(),
+  SCRIPT_FILE: Text.optional(),
+  STATE_DIR: Text.optional(),
+  POLL_INTERVAL: Seconds.default(0.5),
+  HEARTBEAT_INTERVAL: Seconds.optional(),
+  POST_COMPLETION_SECONDS: Seconds.optional(),
+});
+
+const TaskData = z.looseObject({
+  task: z.looseObject({ description: z.string().optional() }).optional(),
+  /** The older, flat shape. */
+  task_description: z.string().optional(),
+});
+
+export interface Settings {
+  readonly sandboxId: SandboxId;
+  readonly callbackUrl: string;
+  readonly token: string;
+  readonly prompt: string | undefined;
+  readonly model: string | undefined;
+  readonly branch: string | undefined;
+  readonly cwd: string;
+  readonly scriptFile: string | undefined;
+  /** The worker's own directory; one per sandbox, so that a copied one never continues another's journal. */
+  readonly stateDir: string;
+  readonly pollMs: number;
+  readonly heartbeatSeconds: number | undefined;
+  readonly postCompletionSeconds: number | undefined;
+}
+
+function parseTaskData(text: string | undefined): string | undefined {
+  if (text === undefined) return undefined;
+  try {
+    const data = TaskData.parse(JSON.parse(Buffer.from(text, "base64").toString("utf8")));
+    return data.task?.description ?? data.task_description;
+  } catch (cause) {
+    throw new AppError("config.invalid", "TASK_DATA_BASE64 is not base64 of the task's JSON", { cause });
+  }
+}
+
+/** Empty variables count as unset. */
+export function parseSettings(env: Environment, cwd: string): Settings {
+  const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ""));
+  const parsed = Variables.safeParse(given);
+  if (!parsed.success) {
+    const faults = parsed.error.issues.map((issue) => {
+      const name = String(issue.path[0]);
+      return given[name] === undefined ? `${name} is not set` : `${name} is not valid`;
+    });
+    throw new AppError("config.invalid", faults.join(", "));
+  }
+  const set = parsed.data;
+  return {
+    sandboxId: set.SANDBOX_ID,
+    callbackUrl: set.CALLBACK_URL,
+    token: set.SANDBOX_TOKEN,
+    prompt: parseTaskData(set.TASK_DATA_BASE64) ?? set.TASK_DESCRIPTION ?? set.INITIAL_PROMPT,
+    model: set.MODEL,
+    branch: set.BRANCH_NAME,
+    cwd: set.CWD ?? cwd,
+    scriptFile: set.SCRIPT_FILE,
+    stateDir: join(set.STATE_DIR ?? join(homedir(), ".drover-worker"), set.SANDBOX_ID),
+    pollMs: set.POLL_INTERVAL * 1_000,
+    heartbeatSeconds: set.HEARTBEAT_INTERVAL,
+    postCompletionSeconds: set.POST_COMPLETION_SECONDS,
+  };
+}
+
+const SECRETS = new Set(["SANDBOX_TOKEN"]);
+
+/** What the agent's processes get: everything but the worker's credential, and a `node` that exists. */
+export function toChildEnv(env: Environment, nodeDirectory: string): Record<string, string> {
+  const kept = Object.entries(env).filter((pair): pair is [string, string] => pair[1] !== undefined && !SECRETS.has(pair[0]));
+  const { PATH, ...rest } = Object.fromEntries(kept);
+  return { ...rest, PATH: [PATH, nodeDirectory].filter((part) => part !== undefined && part !== "").join(":") };
+}
