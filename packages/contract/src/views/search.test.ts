@@ -12,5 +12,9 @@ test("text is found in messages, commands, their output and diffs, whatever its 
     { event_type: "agent.heartbeat", event_data: {} },
   ].map((event, n) => ({ ...event, id: String(n), sandbox_seq: n + 1, source: "agent", created_at }));
   const find = createFinder("oauth");
-  expect(foldFeed(emptyFeed(), events).rows.filter(find).map((row) => row.kind)).toEqual(["message", "command", "edit"]);
+  expect(
+    foldFeed(emptyFeed(), events)
+      .rows.filter(find)
+      .map((row) => row.kind),
+  ).toEqual(["message", "command", "edit"]);
 });

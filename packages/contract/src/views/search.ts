@@ -2,7 +2,8 @@
 import type { FeedRow, FileEdit, ToolCall } from "./feed-row.ts";
 import { toSubject } from "./feed-tools.ts";
 
-const ofCall = (call: ToolCall | null): string => (call === null ? "" : `${call.tool} ${toSubject(call)} ${call.output ?? ""}`);
+const ofCall = (call: ToolCall | null): string =>
+  call === null ? "" : `${call.tool} ${toSubject(call)} ${call.output ?? ""}`;
 const ofEdit = (edit: FileEdit): string => `${edit.path} ${edit.oldPath ?? ""} ${edit.patch}`;
 
 export function toSearchText(row: FeedRow): string {

@@ -1,0 +1,127 @@
+/** This browser's connection in a word, and behind it the proof that nothing is missing. */
+import type { StreamState } from "@drover/client";
+import { useQuery } from "@tanstack/react-query";
+import { CloudOff, LoaderCircle, LockKeyhole, Radio, RotateCw, ShieldCheck } from "lucide-react";
+import { Popover } from "radix-ui";
+import { useState } from "react";
+import { useConnection } from "../data/connection.ts";
+import { formatAge, formatCount, plural } from "../data/format.ts";
+import { useNow } from "../data/now.ts";
+import { headQuery } from "../data/queries.ts";
+import { Button } from "../ui/button.tsx";
+import { cx } from "../ui/class-names.ts";
+
+/** A cut shorter than this is not worth a word. */
+const UNSAID_MS = 2_000;
+
+interface Said {
+  readonly word: string;
+  readonly icon: typeof Radio;
+  readonly look: string;
+  readonly isTurning?: boolean;
+}
+
+const LIVE: Said = { word: "Live", icon: Radio, look: "text-live-ink" };
+
+function say(state: StreamState, now: number): Said {
+  switch (state.phase) {
+    case "live":
+      return LIVE;
+    case "connecting":
+      return { word: "Connecting", icon: LoaderCircle, look: "text-ink-2", isTurning: true };
+    case "catching-up":
+      return {
+        word: state.count > 0 ? `Catching up ${formatCount(state.count)}` : "Catching up",
+        icon: LoaderCircle,
+        look: "text-ink-2",
+        isTurning: true,
+      };
+    case "reconnecting":
+    case "offline":
+      if (now - state.since < UNSAID_MS) return LIVE;
+      return { word: state.phase === "offline" ? "Offline" : "Reconnecting", icon: CloudOff, look: "text-wait-ink" };
+    case "unauthenticated":
+    case "forbidden":
+      return { word: "Signed out", icon: LockKeyhole, look: "text-fail-ink" };
+    case "closed":
+      return { word: "Stopped", icon: CloudOff, look: "text-ink-2" };
+  }
+}
+
+function Proof({
+  sandboxId,
+  head,
+  gaps,
+}: {
+  readonly sandboxId: string;
+  readonly head: number;
+  readonly gaps: number;
+}) {
+  const { reconnects, duplicates } = useConnection();
+  const server = useQuery(headQuery(sandboxId));
+  const told = server.data?.event_count;
+  const isEqual = told !== undefined && head >= told;
+  return (
+    <div data-testid="proof">
+      <p className={cx("flex items-center gap-2 text-sm font-semibold", isEqual ? "text-live-ink" : "text-ink-2")}>
+        <ShieldCheck size={16} aria-hidden />
+        head {formatCount(head)} {isEqual ? "=" : "of"} server{" "}
+        {told === undefined ? "…" : formatCount(isEqual ? head : told)}
+      </p>
+      <p className="mt-1 text-xs text-ink-2 tabular-nums">
+        {plural(gaps, "gap")} healed · {plural(reconnects, "reconnect")} · {plural(duplicates, "duplicate")} dropped
+      </p>
+    </div>
+  );
+}
+
+export function ConnectionPill() {
+  const now = useNow();
+  const [isOpen, setOpen] = useState(false);
+  const { state, run, reconnects, duplicates, lastEventAt, wake } = useConnection();
+  const { word, icon: Icon, look, isTurning } = say(state, now);
+  const isAway = state.phase === "reconnecting" || state.phase === "offline";
+  return (
+    <Popover.Root open={isOpen} onOpenChange={setOpen}>
+      <Popover.Trigger
+        data-testid="connection"
+        data-phase={state.phase}
+        className={cx(
+          "inline-flex h-8 items-center gap-1.5 rounded-full border border-line bg-surface px-3 text-xs font-semibold hover:bg-hover",
+          look,
+        )}
+      >
+        <Icon size={14} aria-hidden className={cx(isTurning && "animate-spin")} />
+        {word}
+      </Popover.Trigger>
+      <Popover.Portal>
+        <Popover.Content
+          align="end"
+          sideOffset={8}
+          collisionPadding={12}
+          aria-label="Connection"
+          className="z-40 w-76 animate-enter rounded-xl border border-line bg-raised p-4 shadow-lift focus:outline-none"
+        >
+          {run === undefined ? (
+            <p className="text-sm text-ink-2">
+              Following all sandboxes: {plural(reconnects, "reconnect")}, {plural(duplicates, "duplicate")} dropped.
+            </p>
+          ) : (
+            <Proof sandboxId={run.sandboxId} head={run.head} gaps={run.gaps} />
+          )}
+          {lastEventAt !== undefined && (
+            <p className="mt-2 text-xs text-ink-3">Last event received {formatAge(now - lastEventAt)} ago.</p>
+          )}
+          {isAway && (
+            <div className="mt-3 flex items-center justify-between gap-3 text-xs text-ink-2">
+              Next try in {formatAge(Math.max(0, state.retryAt - now))}
+              <Button size="small" onClick={wake}>
+                <RotateCw size={13} /> Retry now
+              </Button>
+            </div>
+          )}
+        </Popover.Content>
+      </Popover.Portal>
+    </Popover.Root>
+  );
+}

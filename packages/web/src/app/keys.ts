@@ -1,0 +1,70 @@
+/** Listens to the keyboard once and calls whoever handles the action at the moment; the newest handler wins. */
+import { useEffect, useRef } from "react";
+import { createKeybindingsHandler } from "tinykeys";
+import { usePreferences } from "../data/preferences.ts";
+import { ACTIONS, type ActionName } from "./actions.ts";
+
+type Handler = (event: KeyboardEvent) => void;
+const handlers = new Map<ActionName, Handler[]>();
+
+const toBinding = (keys: string): string =>
+  keys
+    .split(" ")
+    .map((key) => {
+      if (key === "Esc") return "Escape";
+      if (/^[A-Z]$/.test(key)) return `Shift+${key}`;
+      // Punctuation lies behind Shift on some keyboards and not on others.
+      return /^[a-z]$/.test(key) ? key : `[Shift]+${key}`;
+    })
+    .join(" ");
+
+const isTyping = (target: EventTarget | null): boolean =>
+  target instanceof HTMLElement &&
+  target.closest("input:not([type=radio]):not([type=checkbox]), textarea, select, [contenteditable=true]") !== null;
+
+const isBehindDialog = (): boolean => document.querySelector("[role=dialog], [role=alertdialog]") !== null;
+
+function call(name: ActionName, event: KeyboardEvent): boolean {
+  const handler = handlers.get(name)?.at(-1);
+  if (handler === undefined) return false;
+  event.preventDefault();
+  handler(event);
+  return true;
+}
+
+/** One binding per key; two scopes may share a key, and only the page that is open handles it. */
+export function startKeys(): () => void {
+  const bindings: Record<string, (event: KeyboardEvent) => void> = {};
+  const names = Object.keys(ACTIONS) as ActionName[];
+  for (const [keys, sharing] of Map.groupBy(names, (name) => ACTIONS[name].keys)) {
+    bindings[toBinding(keys)] = (event) => {
+      const isQuiet =
+        keys !== "Esc" && (isTyping(event.target) || isBehindDialog() || !usePreferences.getState().hasSingleKeys);
+      if (!isQuiet) sharing.some((name) => call(name, event));
+    };
+  }
+  const listen = createKeybindingsHandler(bindings);
+  window.addEventListener("keydown", listen);
+  return () => window.removeEventListener("keydown", listen);
+}
+
+/** Handles actions while the component is shown. */
+export function useKeys(given: Partial<Record<ActionName, Handler>>): void {
+  const latest = useRef(given);
+  useEffect(() => {
+    latest.current = given;
+  });
+  const names = Object.keys(given).join(" ");
+  useEffect(() => {
+    const own = names.split(" ") as ActionName[];
+    const added = own.map((name) => [name, (event: KeyboardEvent) => latest.current[name]?.(event)] as const);
+    for (const [name, handler] of added) handlers.set(name, [...(handlers.get(name) ?? []), handler]);
+    return () => {
+      for (const [name, handler] of added)
+        handlers.set(
+          name,
+          (handlers.get(name) ?? []).filter((one) => one !== handler),
+        );
+    };
+  }, [names]);
+}

@@ -1,0 +1,41 @@
+/** What a person chose for this browser. `public/theme.js` reads the same record before the first paint. */
+import { create } from "zustand";
+import { persist } from "zustand/middleware";
+
+export type Theme = "system" | "light" | "dark";
+export type Density = "comfortable" | "compact";
+
+interface Preferences {
+  readonly theme: Theme;
+  readonly density: Density;
+  /** Shortcuts of one key, which WCAG 2.1.4 wants to be switched off. */
+  readonly hasSingleKeys: boolean;
+}
+
+export const usePreferences = create<Preferences>()(
+  persist((): Preferences => ({ theme: "system", density: "comfortable", hasSingleKeys: true }), {
+    name: "drover.preferences",
+  }),
+);
+
+const prefersDark = matchMedia("(prefers-color-scheme: dark)");
+
+export const isDark = (theme: Theme): boolean => theme === "dark" || (theme === "system" && prefersDark.matches);
+
+function apply({ theme, density }: Preferences): void {
+  document.documentElement.classList.toggle("dark", isDark(theme));
+  document.documentElement.dataset["density"] = density;
+}
+
+/** Keeps the document in step with the choice and with the system. */
+export function startAppearance(): void {
+  apply(usePreferences.getState());
+  usePreferences.subscribe(apply);
+  prefersDark.addEventListener("change", () => apply(usePreferences.getState()));
+}
+
+export const toggleTheme = (): Theme => {
+  const theme = isDark(usePreferences.getState().theme) ? "light" : "dark";
+  usePreferences.setState({ theme });
+  return theme;
+};

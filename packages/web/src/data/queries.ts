@@ -1,0 +1,107 @@
+/** What is read from the server and kept: keys and readers in one place. */
+import { ClientError } from "@drover/client";
+import type { Sandbox, SandboxState } from "@drover/contract";
+import { infiniteQueryOptions, QueryCache, QueryClient, queryOptions, type InfiniteData } from "@tanstack/react-query";
+import { client } from "./client.ts";
+
+/** Told when the server no longer knows this browser. */
+export const session: { onLost: () => void } = { onLost: () => {} };
+
+export const queryClient = new QueryClient({
+  queryCache: new QueryCache({
+    onError: (error) => {
+      if (error instanceof ClientError && error.code === "auth.required") session.onLost();
+    },
+  }),
+  // The client itself repeats what may pass; what reaches the page is final.
+  defaultOptions: { queries: { retry: false, staleTime: 10_000 }, mutations: { retry: false } },
+});
+
+export interface SandboxFilter {
+  readonly status?: readonly SandboxState[] | undefined;
+  readonly q?: string | undefined;
+}
+
+const PAGE = 100;
+type SandboxPage = Awaited<ReturnType<typeof client.listSandboxes>>;
+export type SandboxPages = InfiniteData<SandboxPage>;
+
+export const sandboxesQuery = (filter: SandboxFilter) =>
+  infiniteQueryOptions({
+    queryKey: ["sandboxes", filter] as const,
+    queryFn: ({ pageParam, signal }) =>
+      client.listSandboxes(
+        {
+          query: {
+            limit: PAGE,
+            ...(pageParam === null ? {} : { cursor: pageParam }),
+            ...(filter.status === undefined ? {} : { status: [...filter.status] }),
+            ...(filter.q === undefined ? {} : { q: filter.q }),
+          },
+        },
+        { signal },
+      ),
+    initialPageParam: null as string | null,
+    getNextPageParam: (page) => page.next_cursor,
+  });
+
+export const sandboxQuery = (sandboxId: string) =>
+  queryOptions({
+    queryKey: ["sandbox", sandboxId] as const,
+    queryFn: ({ signal }) => client.getSandbox({ params: { sandbox_id: sandboxId } }, { signal }),
+  });
+
+/** Read again and again while someone looks at the proof. */
+export const headQuery = (sandboxId: string) =>
+  queryOptions({
+    queryKey: ["sandbox-head", sandboxId] as const,
+    queryFn: ({ signal }) => client.getSandbox({ params: { sandbox_id: sandboxId } }, { signal }),
+    refetchInterval: 2_000,
+    staleTime: 0,
+  });
+
+export const projectsQuery = queryOptions({
+  queryKey: ["projects"] as const,
+  queryFn: ({ signal }) => client.listProjects({ query: { limit: 500 } }, { signal }),
+  staleTime: 60_000,
+});
+
+export const whoamiQuery = queryOptions({
+  queryKey: ["whoami"] as const,
+  queryFn: ({ signal }) => client.whoami({}, { signal }),
+  staleTime: 60_000,
+});
+
+export const tokensQuery = queryOptions({
+  queryKey: ["tokens"] as const,
+  queryFn: ({ signal }) => client.listTokens({ query: { limit: 500 } }, { signal }),
+});
+
+export const messagesQuery = (sandboxId: string) =>
+  queryOptions({
+    queryKey: ["messages", sandboxId] as const,
+    queryFn: ({ signal }) =>
+      client.listMessages({ params: { sandbox_id: sandboxId }, query: { limit: 500 } }, { signal }),
+  });
+
+export const fileDiffQuery = (sandboxId: string, eventId: string) =>
+  queryOptions({
+    queryKey: ["file-diff", sandboxId, eventId] as const,
+    queryFn: ({ signal }) => client.getFileDiff({ params: { sandbox_id: sandboxId, event_id: eventId } }, { signal }),
+    staleTime: Number.POSITIVE_INFINITY,
+  });
+
+/** Rewrites a sandbox wherever it is kept. */
+export function changeSandboxes(change: (sandbox: Sandbox) => Sandbox): void {
+  queryClient.setQueriesData<SandboxPages>({ queryKey: ["sandboxes"] }, (pages) => {
+    if (pages === undefined) return pages;
+    let isChanged = false;
+    const next = pages.pages.map((page) => {
+      const items = page.items.map(change);
+      if (items.every((item, at) => item === page.items[at])) return page;
+      isChanged = true;
+      return { ...page, items };
+    });
+    return isChanged ? { ...pages, pages: next } : pages;
+  });
+}

@@ -1,0 +1,102 @@
+/** Beside the feed: the agent's plan, the files it changed, and the facts of the sandbox. */
+import type { Sandbox } from "@drover/contract";
+import type { FeedView } from "@drover/contract/views";
+import type { ReactNode } from "react";
+import { formatCount, formatDay } from "../data/format.ts";
+import { TodoList } from "./rows/tools.tsx";
+
+const MARKS: Readonly<Record<string, { readonly letter: string; readonly look: string }>> = {
+  created: { letter: "A", look: "text-live-ink" },
+  modified: { letter: "M", look: "text-wait-ink" },
+  deleted: { letter: "D", look: "text-fail-ink" },
+  renamed: { letter: "R", look: "text-done-ink" },
+};
+
+interface ContextPanelProps {
+  readonly sandbox: Sandbox;
+  readonly view: FeedView;
+  readonly onSelect: (seq: number) => void;
+}
+
+export function ContextPanel({ sandbox, view, onSelect }: ContextPanelProps) {
+  const files = [...view.files.values()];
+  const done = view.todo.filter((item) => item.state === "done").length;
+  return (
+    <aside
+      aria-label="About this run"
+      className="hidden w-76 shrink-0 flex-col gap-6 overflow-y-auto border-l border-line bg-surface px-5 py-4 xl:flex"
+      tabIndex={0}
+    >
+      {sandbox.prompt !== null && (
+        <Part title="Asked">
+          <p className="line-clamp-6 text-sm break-words whitespace-pre-wrap text-ink-2">{sandbox.prompt}</p>
+        </Part>
+      )}
+      {view.todo.length > 0 && (
+        <Part title={`Plan ${done}/${view.todo.length}`}>
+          <TodoList items={view.todo} />
+        </Part>
+      )}
+      {files.length > 0 && (
+        <Part title={`Files ${formatCount(files.length)}`}>
+          <ul className="-mx-2 flex flex-col">
+            {files.map((file) => {
+              const mark = MARKS[file.change] ?? { letter: "M", look: "text-wait-ink" };
+              return (
+                <li key={file.path}>
+                  <button
+                    type="button"
+                    onClick={() => onSelect(file.seq)}
+                    className="flex min-h-7 w-full items-center gap-2 rounded-md px-2 text-left font-mono text-xs hover:bg-hover"
+                  >
+                    <span className={mark.look} title={file.change}>
+                      {mark.letter}
+                    </span>
+                    <span className="min-w-0 flex-1 truncate" dir="rtl">
+                      <bdi>{file.path}</bdi>
+                    </span>
+                    <span className="shrink-0 tabular-nums">
+                      <span className="text-live-ink">+{file.added}</span>{" "}
+                      <span className="text-fail-ink">−{file.removed}</span>
+                    </span>
+                  </button>
+                </li>
+              );
+            })}
+          </ul>
+        </Part>
+      )}
+      <Part title="Sandbox">
+        <dl className="grid grid-cols-[5.5rem_1fr] gap-y-1 text-xs">
+          <Fact name="id" value={sandbox.id} />
+          <Fact name="provider" value={sandbox.provider} />
+          <Fact name="runtime" value={sandbox.runtime} />
+          <Fact name="model" value={sandbox.model} />
+          <Fact name="branch" value={sandbox.branch} />
+          <Fact name="generation" value={String(sandbox.generation)} />
+          <Fact name="created" value={formatDay(sandbox.created_at)} />
+          <Fact name="ended" value={sandbox.ended_at === null ? null : formatDay(sandbox.ended_at)} />
+        </dl>
+      </Part>
+    </aside>
+  );
+}
+
+function Part({ title, children }: { readonly title: string; readonly children: ReactNode }) {
+  return (
+    <section>
+      <h2 className="mb-2 text-xs font-semibold text-ink-3">{title}</h2>
+      {children}
+    </section>
+  );
+}
+
+function Fact({ name, value }: { readonly name: string; readonly value: string | null }) {
+  if (value === null) return null;
+  return (
+    <>
+      <dt className="text-ink-3">{name}</dt>
+      <dd className="font-mono break-all">{value}</dd>
+    </>
+  );
+}

@@ -1,0 +1,58 @@
+/** A patch as a table: line numbers of both sides, and signs, so that colour is never alone. */
+import type { DiffLine } from "@drover/contract/views";
+import { memo } from "react";
+import { cx } from "../ui/class-names.ts";
+
+const SIGNS = { added: "+", removed: "−", context: "", hunk: "", file: "", note: "" } as const;
+const WORDS: Partial<Record<DiffLine["kind"], string>> = { added: "added", removed: "removed" };
+const LOOKS: Readonly<Record<DiffLine["kind"], string>> = {
+  added: "bg-add",
+  removed: "bg-cut",
+  context: "",
+  hunk: "bg-sunken text-ink-3",
+  file: "text-ink-3",
+  note: "text-ink-3 italic",
+};
+
+export const DiffRow = memo(function DiffRow({
+  line,
+  className,
+}: {
+  readonly line: DiffLine;
+  readonly className?: string;
+}) {
+  return (
+    <div
+      role="row"
+      className={cx(
+        "grid grid-cols-[2.6rem_2.6rem_1.2rem_1fr] max-md:grid-cols-[2.2rem_1rem_1fr]",
+        LOOKS[line.kind],
+        className,
+      )}
+    >
+      <span role="cell" className="pr-2 text-right text-ink-3 select-none max-md:hidden">
+        {line.oldLine ?? ""}
+      </span>
+      <span role="cell" className="pr-2 text-right text-ink-3 select-none">
+        {line.newLine ?? (line.kind === "removed" ? <span className="md:hidden">{line.oldLine}</span> : "")}
+      </span>
+      <span role="cell" className={cx("select-none", line.kind === "added" ? "text-live-ink" : "text-fail-ink")}>
+        <span aria-hidden>{SIGNS[line.kind]}</span>
+        <span className="sr-only">{WORDS[line.kind]}</span>
+      </span>
+      <span role="cell" className="pr-3 break-all whitespace-pre-wrap">
+        {line.text}
+      </span>
+    </div>
+  );
+});
+
+export function DiffTable({ lines, label }: { readonly lines: readonly DiffLine[]; readonly label: string }) {
+  return (
+    <div role="table" aria-label={label} className="font-mono text-xs leading-[1.35rem]">
+      {lines.map((line, at) => (
+        <DiffRow key={at} line={line} />
+      ))}
+    </div>
+  );
+}

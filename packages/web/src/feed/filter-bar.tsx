@@ -1,0 +1,72 @@
+/** Which rows are shown: by kind, and by a text in them. */
+import { FEED_GROUPS, type FeedGroup } from "@drover/contract/views";
+import { Search, X } from "lucide-react";
+import { useRef } from "react";
+import { useKeys } from "../app/keys.ts";
+import { formatCount } from "../data/format.ts";
+import { cx } from "../ui/class-names.ts";
+import { inputLook } from "../ui/field.tsx";
+import { Kbd } from "../ui/kbd.tsx";
+
+interface FilterBarProps {
+  readonly kinds: readonly FeedGroup[];
+  readonly counts: Readonly<Record<FeedGroup, number>>;
+  readonly q: string;
+  readonly found: number | undefined;
+  readonly onKinds: (kinds: readonly FeedGroup[]) => void;
+  readonly onSearch: (q: string) => void;
+}
+
+export function FilterBar({ kinds, counts, q, found, onKinds, onSearch }: FilterBarProps) {
+  const field = useRef<HTMLInputElement>(null);
+  useKeys({ search: () => field.current?.focus() });
+  const toggle = (group: FeedGroup) =>
+    onKinds(kinds.includes(group) ? kinds.filter((one) => one !== group) : [...kinds, group]);
+  return (
+    <div className="flex flex-wrap items-center gap-x-3 gap-y-2 border-b border-line px-3 py-2 md:px-5">
+      <div
+        role="group"
+        aria-label="Show only"
+        className="-mx-3 flex min-w-0 flex-1 gap-1 overflow-x-auto px-3 [scrollbar-width:none] md:mx-0 md:px-0"
+      >
+        {FEED_GROUPS.filter((group) => counts[group] > 0 || kinds.includes(group)).map((group) => (
+          <button
+            key={group}
+            type="button"
+            aria-pressed={kinds.includes(group)}
+            onClick={() => toggle(group)}
+            className="inline-flex h-7 shrink-0 items-center gap-1.5 rounded-full border border-line bg-surface px-2.5 text-xs font-medium text-ink-2 hover:bg-hover aria-pressed:border-transparent aria-pressed:bg-solid aria-pressed:text-on-solid"
+          >
+            {group}
+            <span className="text-2xs tabular-nums opacity-75">{formatCount(counts[group])}</span>
+          </button>
+        ))}
+        {kinds.length > 0 && (
+          <button
+            type="button"
+            onClick={() => onKinds([])}
+            className="inline-flex h-7 shrink-0 items-center gap-1 rounded-full px-2 text-xs text-ink-3 hover:bg-hover hover:text-ink"
+          >
+            <X size={12} aria-hidden /> all
+          </button>
+        )}
+      </div>
+      <div className="relative w-full sm:w-60">
+        <Search size={14} className="absolute top-1/2 left-2.5 -translate-y-1/2 text-ink-3" aria-hidden />
+        <input
+          ref={field}
+          type="search"
+          aria-label="Search in this run"
+          placeholder="Search in this run"
+          className={cx(inputLook, "h-8 pr-8 pl-8 text-xs")}
+          value={q}
+          onChange={(event) => onSearch(event.target.value)}
+          onKeyDown={(event) => event.key === "Escape" && (q === "" ? event.currentTarget.blur() : onSearch(""))}
+        />
+        <span className="pointer-events-none absolute top-1/2 right-2.5 -translate-y-1/2 text-2xs text-ink-3 tabular-nums">
+          {found === undefined ? <Kbd action="search" /> : `${formatCount(found)} rows`}
+        </span>
+      </div>
+    </div>
+  );
+}

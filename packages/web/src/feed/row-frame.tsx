@@ -1,0 +1,85 @@
+/** The frame of a row: time, a node on the trail, and what happened. */
+import type { FeedRow } from "@drover/contract/views";
+import { Link2, type LucideIcon } from "lucide-react";
+import type { ReactNode } from "react";
+import { formatClock, formatDay } from "../data/format.ts";
+import { cx } from "../ui/class-names.ts";
+import { useRunContext } from "./run-context.tsx";
+
+interface RowFrameProps {
+  readonly row: Pick<FeedRow, "seq" | "at">;
+  readonly icon: LucideIcon;
+  readonly tone?: string;
+  readonly isQuiet?: boolean;
+  readonly children: ReactNode;
+}
+
+export function RowFrame({ row, icon: Icon, tone = "text-ink-3", isQuiet = false, children }: RowFrameProps) {
+  const { onCopyLink } = useRunContext();
+  return (
+    <div className="group/row grid grid-cols-[1.75rem_minmax(0,1fr)] gap-x-2 px-3 md:grid-cols-[4.25rem_1.75rem_minmax(0,1fr)_2rem] md:px-5">
+      <time
+        dateTime={row.at}
+        title={formatDay(row.at)}
+        className="hidden pt-[calc(var(--row-y)+0.125rem)] text-right font-mono text-2xs leading-5 text-ink-3 tabular-nums md:block"
+      >
+        {formatClock(row.at)}
+      </time>
+      <div className="trail relative flex justify-center">
+        <span
+          className={cx(
+            "relative mt-[var(--row-y)] grid place-items-center rounded-full bg-paper",
+            isQuiet ? "size-6" : "size-6 border border-line-strong",
+            tone,
+          )}
+        >
+          <Icon size={isQuiet ? 11 : 13} aria-hidden strokeWidth={2.2} />
+        </span>
+      </div>
+      <div className="min-w-0 py-[var(--row-y)]">
+        <time dateTime={row.at} className="block font-mono text-2xs text-ink-3 md:hidden">
+          {formatClock(row.at)}
+        </time>
+        {children}
+      </div>
+      <div className="hidden pt-[var(--row-y)] md:block">
+        <button
+          type="button"
+          tabIndex={-1}
+          aria-label={`Copy a link to event ${row.seq}`}
+          title={`Event ${row.seq}`}
+          onClick={() => onCopyLink(row.seq)}
+          className="grid size-6 place-items-center rounded-md text-ink-3 opacity-0 group-hover/row:opacity-100 hover:bg-hover hover:text-ink focus-visible:opacity-100"
+        >
+          <Link2 size={13} />
+        </button>
+      </div>
+    </div>
+  );
+}
+
+/** The line of a row that opens and folds it. */
+export function RowToggle({
+  isOpen,
+  onToggle,
+  children,
+  label,
+}: {
+  readonly isOpen: boolean;
+  readonly onToggle: () => void;
+  readonly children: ReactNode;
+  readonly label?: string;
+}) {
+  return (
+    <button
+      type="button"
+      data-toggle
+      aria-expanded={isOpen}
+      aria-label={label}
+      onClick={onToggle}
+      className="-mx-1.5 flex min-h-6 w-[calc(100%+0.75rem)] min-w-0 items-center gap-2 rounded-md px-1.5 text-left text-sm hover:bg-hover"
+    >
+      {children}
+    </button>
+  );
+}

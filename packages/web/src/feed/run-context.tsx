@@ -1,0 +1,43 @@
+/** What the rows of a run share: which run, which rows are open, which one is selected. */
+import { createContext, useContext, useSyncExternalStore } from "react";
+
+/** Rows leave the page while they are scrolled away; what a person opened stays open. */
+export class Openness {
+  private readonly changed = new Map<number, boolean>();
+  private readonly listeners = new Set<() => void>();
+
+  readonly subscribe = (listener: () => void): (() => void) => {
+    this.listeners.add(listener);
+    return () => this.listeners.delete(listener);
+  };
+
+  isOpen(seq: number, byDefault: boolean): boolean {
+    return this.changed.get(seq) ?? byDefault;
+  }
+
+  set(seq: number, isOpen: boolean): void {
+    this.changed.set(seq, isOpen);
+    for (const listener of this.listeners) listener();
+  }
+}
+
+export interface RunContextValue {
+  readonly sandboxId: string;
+  readonly openness: Openness;
+  readonly onFullDiff: (seq: number, at: number) => void;
+  readonly onCopyLink: (seq: number) => void;
+}
+
+export const RunContext = createContext<RunContextValue | undefined>(undefined);
+
+export function useRunContext(): RunContextValue {
+  const value = useContext(RunContext);
+  if (value === undefined) throw new Error("A row stands outside of its run.");
+  return value;
+}
+
+export function useOpen(seq: number, byDefault = false): readonly [boolean, () => void] {
+  const { openness } = useRunContext();
+  const isOpen = useSyncExternalStore(openness.subscribe, () => openness.isOpen(seq, byDefault));
+  return [isOpen, () => openness.set(seq, !isOpen)];
+}

@@ -1,0 +1,250 @@
+/** One run: its feed, live; what it is about; and the message box. */
+import { VERBS_OF_ROLE } from "@drover/contract";
+import {
+  createFinder,
+  FEED_GROUPS,
+  foldSandbox,
+  rowOfSeq,
+  toGroup,
+  type FeedGroup,
+  type FeedView,
+  type PersonRow,
+} from "@drover/contract/views";
+import { useQuery } from "@tanstack/react-query";
+import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router";
+import { ChevronLeft } from "lucide-react";
+import { useCallback, useDeferredValue, useEffect, useMemo, useState } from "react";
+import { toast } from "sonner";
+import { TopBar } from "../app/top-bar-slot.tsx";
+import { clearConnection, useConnection } from "../data/connection.ts";
+import { isEchoed, useOutbox } from "../data/outbox.ts";
+import { queryClient, sandboxQuery, whoamiQuery } from "../data/queries.ts";
+import type { RunSnapshot } from "../data/run-store.ts";
+import { useRun } from "../data/use-run.ts";
+import { Announcer } from "../feed/announcer.tsx";
+import { Composer } from "../feed/composer.tsx";
+import { ContextPanel } from "../feed/context-panel.tsx";
+import { Feed } from "../feed/feed.tsx";
+import { FilterBar } from "../feed/filter-bar.tsx";
+import { OutgoingMessages } from "../feed/outgoing.tsx";
+import { FullDiff } from "../feed/full-diff.tsx";
+import { Openness, RunContext } from "../feed/run-context.tsx";
+import { parseKinds, parseRunSearch, type RunSearch } from "../search-params.ts";
+import { copyText } from "../ui/copy.tsx";
+import { Problem } from "../ui/problem.tsx";
+import { RunHeader } from "./run-header.tsx";
+
+export function RunPage() {
+  const { sandboxId } = useParams({ from: "/inside/sandboxes/$sandboxId" });
+  // Another run is another page: nothing of the old one may stay.
+  return <Run key={sandboxId} sandboxId={sandboxId} />;
+}
+
+function Run({ sandboxId }: { readonly sandboxId: string }) {
+  const search = useSearch({ from: "/inside/sandboxes/$sandboxId" });
+  const navigate = useNavigate({ from: "/sandboxes/$sandboxId" });
+  const sandbox = useQuery(sandboxQuery(sandboxId));
+  const whoami = useQuery(whoamiQuery);
+  const { run, store } = useRun(sandboxId);
+  const { view, log } = run;
+  const [diff, setDiff] = useState<{ readonly seq: number; readonly at: number }>();
+  const [openness] = useState(() => new Openness());
+
+  useKeptTrue(sandboxId, run);
+  useConnectionOf(sandboxId, run, store.wake);
+  useEffect(() => {
+    document.title = `${sandbox.data?.prompt?.split("\n", 1)[0] ?? sandboxId} · Drover`;
+  }, [sandbox.data?.prompt, sandboxId]);
+
+  const change = useCallback(
+    (part: { [K in keyof RunSearch]?: RunSearch[K] | undefined }) =>
+      void navigate({ search: (old) => parseRunSearch({ ...old, ...part }), replace: true }),
+    [navigate],
+  );
+  const kinds = useMemo(() => parseKinds(search.kinds), [search.kinds]);
+  const q = useDeferredValue(search.q ?? "");
+  const rows = useShownRows(view.rows, kinds, q);
+  const counts = useCounts(view.rows);
+  const outgoing = useOutgoing(sandboxId, view);
+
+  const onCopyLink = useCallback(async (seq: number) => {
+    const link = new URL(location.href);
+    link.search = `?e=${seq}`;
+    if (await copyText(link.href)) toast.success(`Link to event ${seq} copied`);
+    else toast.error("The browser did not allow copying.");
+  }, []);
+  const context = useMemo(
+    () => ({
+      sandboxId,
+      openness,
+      onFullDiff: (seq: number, at: number) => setDiff({ seq, at }),
+      onCopyLink: (seq: number) => void onCopyLink(seq),
+    }),
+    [sandboxId, openness, onCopyLink],
+  );
+  const diffRow = diff === undefined ? undefined : view.rows[rowOfSeq(view, diff.seq)];
+  const edit = diffRow?.kind === "edit" ? diffRow.edits[diff?.at ?? 0] : undefined;
+  const mayOperate = whoami.data === undefined || VERBS_OF_ROLE[whoami.data.role].includes("operate");
+  const error = sandbox.error ?? log?.error;
+
+  if (error !== undefined && error !== null) {
+    return (
+      <div className="grid h-full place-items-center p-6">
+        <RunTopBar sandboxId={sandboxId} />
+        <Problem error={error} what="This run could not be opened" onRetry={() => location.reload()} />
+      </div>
+    );
+  }
+  return (
+    <RunContext.Provider value={context}>
+      <RunTopBar sandboxId={sandboxId} />
+      <div className="flex h-full min-h-0">
+        <div className="flex min-w-0 flex-1 flex-col">
+          {sandbox.data === undefined ? (
+            <div className="border-b border-line px-5 py-3.5">
+              <div className="skeleton h-5 w-72" />
+            </div>
+          ) : (
+            <RunHeader
+              sandbox={sandbox.data}
+              mayOperate={mayOperate}
+              isLoadingHistory={log?.isLoading ?? true}
+              loaded={view.lastSeq === 0 ? 0 : view.lastSeq - view.firstSeq + 1}
+            />
+          )}
+          <FilterBar
+            kinds={kinds}
+            counts={counts}
+            q={search.q ?? ""}
+            found={q === "" && kinds.length === 0 ? undefined : rows.length}
+            onKinds={(next) => change({ kinds: next.length === 0 ? undefined : next.join(",") })}
+            onSearch={(text) => change({ q: text === "" ? undefined : text })}
+          />
+          {view.lastSeq === 0 ? (
+            <Waiting isRead={log !== undefined && !log.isLoading} />
+          ) : (
+            <Feed
+              key={`${search.kinds ?? ""}/${q}`}
+              isPastChanged={run.isPastChanged}
+              rows={rows}
+              head={view.lastSeq}
+              selected={search.e}
+              onSelect={(seq) => change({ e: seq })}
+              label="Events of this run"
+            />
+          )}
+          <OutgoingMessages messages={outgoing} />
+          {sandbox.data !== undefined && (
+            <Composer sandbox={sandbox.data} mayOperate={mayOperate} head={view.lastSeq} />
+          )}
+        </div>
+        {sandbox.data !== undefined && view !== undefined && (
+          <ContextPanel sandbox={sandbox.data} view={view} onSelect={(seq) => change({ e: seq })} />
+        )}
+      </div>
+      {sandbox.data !== undefined && <Announcer view={view} state={sandbox.data.state} />}
+      {edit !== undefined && <FullDiff sandboxId={sandboxId} edit={edit} onClose={() => setDiff(undefined)} />}
+    </RunContext.Provider>
+  );
+}
+
+function RunTopBar({ sandboxId }: { readonly sandboxId: string }) {
+  return (
+    <TopBar>
+      <Link
+        to="/"
+        className="-ml-2 inline-flex h-8 items-center gap-1 rounded-lg px-2 text-sm text-ink-2 hover:bg-hover hover:text-ink"
+      >
+        <ChevronLeft size={16} aria-hidden /> Sandboxes
+      </Link>
+      <span className="hidden truncate font-mono text-xs text-ink-3 sm:inline">{sandboxId}</span>
+      <span className="flex-1" />
+    </TopBar>
+  );
+}
+
+function Waiting({ isRead }: { readonly isRead: boolean }) {
+  return (
+    <div className="grid min-h-0 flex-1 place-items-center p-8 text-center">
+      {isRead ? (
+        <div>
+          <p className="text-lg font-semibold tracking-tight">Waiting for the agent</p>
+          <p className="mt-1 text-sm text-ink-2">Its first event appears here the moment it happens.</p>
+        </div>
+      ) : (
+        <div className="flex w-full max-w-2xl flex-col gap-3" role="status" aria-label="Loading events">
+          {Array.from({ length: 6 }, (_, n) => (
+            <div key={n} className="skeleton h-7" style={{ width: `${92 - ((n * 17) % 40)}%` }} />
+          ))}
+        </div>
+      )}
+    </div>
+  );
+}
+
+/** The sandbox as it was read, carried forward by the events of its log. */
+function useKeptTrue(sandboxId: string, run: RunSnapshot): void {
+  const events = run.log?.events;
+  useEffect(() => {
+    if (events === undefined || events.length === 0) return;
+    queryClient.setQueryData(sandboxQuery(sandboxId).queryKey, (sandbox) => {
+      if (sandbox === undefined) return sandbox;
+      let from = events.length;
+      while (from > 0 && (events[from - 1]?.seq ?? 0) > sandbox.last_seq) from -= 1;
+      return events.slice(from).reduce(foldSandbox, sandbox);
+    });
+  }, [sandboxId, events]);
+}
+
+function useConnectionOf(sandboxId: string, run: RunSnapshot, wake: () => void): void {
+  const { log } = run;
+  useEffect(() => {
+    if (log === undefined) return;
+    const { head, holesHealed, duplicatesDropped, reconnects } = log.stats;
+    useConnection.setState((old) => ({
+      state: log.state,
+      run: { sandboxId, head, gaps: holesHealed, isComplete: log.isComplete },
+      reconnects,
+      duplicates: duplicatesDropped,
+      lastEventAt: old.run !== undefined && old.run.head === head ? old.lastEventAt : Date.now(),
+      wake,
+    }));
+  }, [sandboxId, log, wake]);
+  useEffect(() => clearConnection, []);
+}
+
+function useShownRows(rows: FeedView["rows"], kinds: readonly FeedGroup[], q: string): FeedView["rows"] {
+  const find = useMemo(() => (q === "" ? undefined : createFinder(q)), [q]);
+  return useMemo(() => {
+    if (kinds.length === 0 && find === undefined) return rows;
+    const wanted = new Set(kinds);
+    return rows.filter((row) => (wanted.size === 0 || wanted.has(toGroup(row))) && (find === undefined || find(row)));
+  }, [rows, kinds, find]);
+}
+
+function useCounts(rows: FeedView["rows"]): Readonly<Record<FeedGroup, number>> {
+  return useMemo(() => {
+    const counts = Object.fromEntries(FEED_GROUPS.map((group) => [group, 0])) as Record<FeedGroup, number>;
+    for (const row of rows) counts[toGroup(row)] += 1;
+    return counts;
+  }, [rows]);
+}
+
+const isPerson = (row: FeedView["rows"][number]): row is PersonRow => row.kind === "person";
+
+/** Messages that the log does not show yet; those it shows are dropped. */
+function useOutgoing(sandboxId: string, view: FeedView) {
+  const messages = useOutbox((outbox) => outbox.messages);
+  const mine = useMemo(() => messages.filter((message) => message.sandboxId === sandboxId), [messages, sandboxId]);
+  const waiting = useMemo(() => {
+    if (mine.length === 0) return mine;
+    const echoes = view.rows.filter(isPerson);
+    return mine.filter((message) => !isEchoed(message, echoes));
+  }, [mine, view]);
+  useEffect(() => {
+    const gone = mine.filter((message) => message.messageId !== null && !waiting.includes(message));
+    if (gone.length > 0)
+      useOutbox.setState((outbox) => ({ messages: outbox.messages.filter((message) => !gone.includes(message)) }));
+  }, [mine, waiting]);
+  return waiting;
+}

@@ -1,0 +1,116 @@
+/** A working sandbox as a live card. */
+import type { Sandbox } from "@drover/contract";
+import { Link } from "@tanstack/react-router";
+import { memo } from "react";
+import { toBeatSeries, useFleet, type FleetEntry } from "../data/fleet.ts";
+import { formatAge, formatClock, formatCount, plural } from "../data/format.ts";
+import { useNow } from "../data/now.ts";
+import { toTitle } from "../data/sandbox-title.ts";
+import { cx } from "../ui/class-names.ts";
+import { Liveness } from "../ui/liveness.tsx";
+import { StateBadge } from "../ui/state-badge.tsx";
+
+interface CardProps {
+  readonly sandbox: Sandbox;
+  readonly project: string | undefined;
+}
+
+export const SandboxCard = memo(function SandboxCard({ sandbox, project }: CardProps) {
+  const entry = useFleet((fleet) => fleet[sandbox.id]);
+  const facts = [project, sandbox.runtime ?? sandbox.provider, sandbox.branch].filter(
+    (fact) => fact !== undefined && fact !== null,
+  );
+  return (
+    <li className="group relative flex h-52 flex-col rounded-2xl border border-line bg-surface p-4 shadow-card transition-[border-color,transform] hover:border-line-strong has-focus-visible:border-live">
+      <div className="flex items-center gap-2">
+        <StateBadge state={sandbox.state} />
+        <Liveness state={sandbox.state} lastAt={sandbox.last_heartbeat_at} />
+        <span className="flex-1" />
+        <Beats entry={entry} />
+      </div>
+      <h2 className="mt-2.5 line-clamp-2 font-semibold tracking-tight text-pretty break-words">
+        <Link
+          to="/sandboxes/$sandboxId"
+          params={{ sandboxId: sandbox.id }}
+          data-sandbox-link
+          className="after:absolute after:inset-0 after:rounded-2xl focus-visible:outline-none after:focus-visible:outline-2 after:focus-visible:outline-live"
+        >
+          {toTitle(sandbox)}
+        </Link>
+      </h2>
+      <p className="mt-0.5 truncate text-xs text-ink-3">{facts.join(" · ")}</p>
+      <Moves entry={entry} />
+      <p className="mt-auto flex items-center gap-3 border-t border-line pt-2.5 text-xs text-ink-3 tabular-nums">
+        <span>turn {sandbox.turn}</span>
+        <span>{plural(sandbox.event_count, "event")}</span>
+        <span className="flex-1" />
+        <Age since={sandbox.created_at} />
+      </p>
+    </li>
+  );
+});
+
+function Moves({ entry }: { readonly entry: FleetEntry | undefined }) {
+  const moves = entry?.moves.slice(-2) ?? [];
+  return (
+    <ol className="mt-2.5 flex min-h-0 flex-col gap-0.5 font-mono text-xs" aria-label="Last moves">
+      {moves.length === 0 && <li className="text-ink-3">No move yet</li>}
+      {moves.map((move, at) => (
+        <li key={move.seq} className={cx("flex gap-2", at === moves.length - 1 ? "text-ink" : "text-ink-3")}>
+          <time dateTime={move.at} className="shrink-0 text-ink-3">
+            {formatClock(move.at)}
+          </time>
+          <span className="truncate">{move.text}</span>
+        </li>
+      ))}
+    </ol>
+  );
+}
+
+function Age({ since }: { readonly since: string }) {
+  const now = useNow();
+  return <time dateTime={since}>{formatAge(now - Date.parse(since))} old</time>;
+}
+
+/** Events of the last four minutes, as a hedge of bars. */
+function Beats({ entry }: { readonly entry: FleetEntry | undefined }) {
+  const now = useNow();
+  const series = toBeatSeries(entry, now);
+  const highest = Math.max(4, ...series);
+  const total = series.reduce((sum, beat) => sum + beat, 0);
+  return (
+    <svg
+      width={96}
+      height={18}
+      role="img"
+      aria-label={`${formatCount(total)} events in the last four minutes`}
+      className="overflow-visible"
+    >
+      {series.map((beat, n) => (
+        <rect
+          key={n}
+          x={n * 2}
+          y={beat === 0 ? 17 : 18 - Math.max(2, (beat / highest) * 18)}
+          width={1.4}
+          height={beat === 0 ? 1 : Math.max(2, (beat / highest) * 18)}
+          rx={0.7}
+          className={beat === 0 ? "fill-line-strong" : "fill-live"}
+        />
+      ))}
+    </svg>
+  );
+}
+
+export function CardSkeletons() {
+  return (
+    <div
+      className="grid grid-cols-1 gap-3.5 sm:grid-cols-[repeat(auto-fill,minmax(21rem,1fr))]"
+      role="status"
+      aria-label="Loading sandboxes"
+    >
+      {Array.from({ length: 6 }, (_, n) => (
+        <div key={n} className="skeleton h-52 rounded-2xl!" />
+      ))}
+    </div>
+  );
+}

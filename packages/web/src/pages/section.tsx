@@ -1,0 +1,22 @@
+/** A titled block of settings. */
+import type { ReactNode } from "react";
+
+export function Section({
+  title,
+  action,
+  children,
+}: {
+  readonly title: string;
+  readonly action?: ReactNode;
+  readonly children: ReactNode;
+}) {
+  return (
+    <section>
+      <div className="mb-2 flex items-center justify-between">
+        <h2 className="font-semibold tracking-tight">{title}</h2>
+        {action}
+      </div>
+      <div className="divide-y divide-line rounded-2xl border border-line bg-surface">{children}</div>
+    </section>
+  );
+}

@@ -1,0 +1,138 @@
+/** Tokens of people and programs: listed, created (told once), revoked. */
+import { Role, type CreatedToken, type Token } from "@drover/contract";
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { Plus } from "lucide-react";
+import { useState, type FormEvent } from "react";
+import { toast } from "sonner";
+import { client } from "../data/client.ts";
+import { formatAge, formatDay } from "../data/format.ts";
+import { useNow } from "../data/now.ts";
+import { tokensQuery } from "../data/queries.ts";
+import { Button } from "../ui/button.tsx";
+import { cx } from "../ui/class-names.ts";
+import { Confirm } from "../ui/confirm.tsx";
+import { CopyButton } from "../ui/copy.tsx";
+import { Dialog } from "../ui/dialog.tsx";
+import { Choice, Field } from "../ui/field.tsx";
+import { Problem } from "../ui/problem.tsx";
+import { Section } from "./section.tsx";
+
+const ROLES = Role.options.map((role) => ({ value: role, label: role }));
+
+export function Tokens() {
+  const tokens = useQuery(tokensQuery);
+  const queries = useQueryClient();
+  const [isAsking, setAsking] = useState(false);
+  const [doomed, setDoomed] = useState<Token>();
+  const revoke = useMutation({
+    mutationFn: (token: Token) => client.revokeToken({ params: { token_id: token.id } }),
+    onSuccess: (token) => {
+      toast.success(`${token.name} is revoked`);
+      return queries.invalidateQueries({ queryKey: tokensQuery.queryKey });
+    },
+    onError: (error) => toast.error(`Not revoked: ${error.message}`),
+  });
+  return (
+    <Section
+      title="Tokens"
+      action={
+        <Button size="small" onClick={() => setAsking(true)}>
+          <Plus size={14} /> New token
+        </Button>
+      }
+    >
+      {tokens.isPending && <div className="skeleton m-4 h-10" />}
+      {tokens.isError && (
+        <div className="p-4">
+          <Problem error={tokens.error} what="The tokens could not be read" onRetry={() => void tokens.refetch()} />
+        </div>
+      )}
+      {tokens.data?.items.map((token) => (
+        <TokenLine key={token.id} token={token} onRevoke={() => setDoomed(token)} />
+      ))}
+      <NewToken isOpen={isAsking} onClose={() => setAsking(false)} />
+      <Confirm
+        isOpen={doomed !== undefined}
+        onClose={() => setDoomed(undefined)}
+        onConfirm={() => doomed !== undefined && revoke.mutate(doomed)}
+        title={`Revoke ${doomed?.name ?? "token"}?`}
+        text="Whoever uses it is refused from now on, and its live connections close. This cannot be undone."
+        verb="Revoke"
+      />
+    </Section>
+  );
+}
+
+function TokenLine({ token, onRevoke }: { readonly token: Token; readonly onRevoke: () => void }) {
+  const now = useNow();
+  const isOver = token.revoked_at !== null || (token.expires_at !== null && Date.parse(token.expires_at) < now);
+  const used =
+    token.last_used_at === null ? "never used" : `used ${formatAge(now - Date.parse(token.last_used_at))} ago`;
+  return (
+    <div className="flex items-center gap-4 px-4 py-2.5">
+      <div className="min-w-0 flex-1">
+        <p className={cx("truncate text-sm font-medium", isOver && "text-ink-3 line-through")}>{token.name}</p>
+        <p className="truncate text-xs text-ink-3">
+          {token.role} · made {formatDay(token.created_at)} ·{" "}
+          {token.revoked_at === null ? used : `revoked ${formatDay(token.revoked_at)}`}
+        </p>
+      </div>
+      {!isOver && (
+        <Button size="small" onClick={onRevoke} aria-label={`Revoke ${token.name}`}>
+          Revoke
+        </Button>
+      )}
+    </div>
+  );
+}
+
+function NewToken({ isOpen, onClose }: { readonly isOpen: boolean; readonly onClose: () => void }) {
+  const queries = useQueryClient();
+  const [name, setName] = useState("");
+  const [role, setRole] = useState<Role>("viewer");
+  const [created, setCreated] = useState<CreatedToken>();
+  const create = useMutation({
+    mutationFn: () => client.createToken({ body: { name, role } }),
+    onSuccess: (token) => {
+      setCreated(token);
+      return queries.invalidateQueries({ queryKey: tokensQuery.queryKey });
+    },
+  });
+  const close = () => {
+    onClose();
+    setCreated(undefined);
+    setName("");
+  };
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    create.mutate();
+  };
+  return (
+    <Dialog
+      isOpen={isOpen}
+      onClose={close}
+      title={created === undefined ? "New token" : created.name}
+      description={
+        created === undefined
+          ? "For a person or a program."
+          : "Shown only now: the server keeps no copy that could be read again."
+      }
+    >
+      {created === undefined ? (
+        <form onSubmit={submit} className="flex flex-col gap-4">
+          <Field label="Name" value={name} onChange={(event) => setName(event.target.value)} required maxLength={100} />
+          <Choice label="Role" value={role} options={ROLES} onChange={setRole} />
+          {create.isError && <Problem error={create.error} what="The token was not created" />}
+          <Button type="submit" look="solid" className="self-end" disabled={create.isPending || name.trim() === ""}>
+            Create token
+          </Button>
+        </form>
+      ) : (
+        <div className="flex items-center gap-3 rounded-xl border border-line bg-sunken px-3 py-2">
+          <code className="min-w-0 flex-1 font-mono text-xs break-all">{created.token}</code>
+          <CopyButton text={created.token} name="token" />
+        </div>
+      )}
+    </Dialog>
+  );
+}

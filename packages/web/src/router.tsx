@@ -1,0 +1,83 @@
+/** Routes. What a page shows is in its address. */
+import { ClientError } from "@drover/client";
+import {
+  createRootRoute,
+  createRoute,
+  createRouter,
+  lazyRouteComponent,
+  Outlet,
+  redirect,
+} from "@tanstack/react-router";
+import { Shell } from "./app/shell.tsx";
+import { queryClient, session, whoamiQuery } from "./data/queries.ts";
+import { Failed, NotFound, Opening } from "./pages/fallbacks.tsx";
+import { LoginPage } from "./pages/login.tsx";
+import { SandboxesPage } from "./pages/sandboxes.tsx";
+import { parseLoginSearch, parseRunSearch, parseSandboxesSearch } from "./search-params.ts";
+
+const root = createRootRoute({ component: Outlet, notFoundComponent: NotFound });
+
+const login = createRoute({
+  getParentRoute: () => root,
+  path: "/login",
+  validateSearch: parseLoginSearch,
+  component: LoginPage,
+});
+
+const inside = createRoute({
+  getParentRoute: () => root,
+  id: "inside",
+  component: Shell,
+  beforeLoad: async ({ location }) => {
+    await queryClient.ensureQueryData(whoamiQuery).catch((error: unknown) => {
+      // Expected: nobody is logged in. Every other failure is shown by the page.
+      if (error instanceof ClientError && error.code === "auth.required") {
+        throw redirect({ to: "/login", search: location.href === "/" ? {} : { return: location.href } });
+      }
+      throw error;
+    });
+  },
+  pendingComponent: Opening,
+  errorComponent: Failed,
+});
+
+const sandboxes = createRoute({
+  getParentRoute: () => inside,
+  path: "/",
+  validateSearch: parseSandboxesSearch,
+  component: SandboxesPage,
+});
+
+const run = createRoute({
+  getParentRoute: () => inside,
+  path: "/sandboxes/$sandboxId",
+  validateSearch: parseRunSearch,
+  component: lazyRouteComponent(() => import("./pages/run.tsx"), "RunPage"),
+});
+
+const settings = createRoute({
+  getParentRoute: () => inside,
+  path: "/settings",
+  component: lazyRouteComponent(() => import("./pages/settings.tsx"), "SettingsPage"),
+});
+
+export const router = createRouter({
+  routeTree: root.addChildren([login, inside.addChildren([sandboxes, run, settings])]),
+  defaultPreload: "intent",
+  defaultPendingMs: 150,
+  defaultErrorComponent: Failed,
+  defaultNotFoundComponent: NotFound,
+});
+
+session.onLost = () => {
+  queryClient.removeQueries({ queryKey: whoamiQuery.queryKey });
+  if (router.state.location.pathname !== "/login") {
+    void router.navigate({ to: "/login", search: { return: router.state.location.href } });
+  }
+};
+
+declare module "@tanstack/react-router" {
+  interface Register {
+    router: typeof router;
+  }
+}
