@@ -64,7 +64,7 @@ describe.skipIf(!canMount)("a full disk", () => {
       },
       { timeout: 12_000, interval: 50 },
     );
-    expect(postgres.problem()).toBeUndefined();
+    await vi.waitFor(() => expect(postgres.problem()).toBeUndefined());
   });
 });
 

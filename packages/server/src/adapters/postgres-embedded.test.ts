@@ -41,7 +41,7 @@ test("a killed postmaster is started again, with all that was committed, and the
   process.kill(pid, "SIGKILL");
   await vi.waitFor(() => expect(postgres.pid()).not.toBe(pid), soon);
   await vi.waitFor(async () => expect(await db.query(SELECT)).toEqual([{ n: 1 }]), soon);
-  expect(postgres.problem()).toBeUndefined();
+  await vi.waitFor(() => expect(postgres.problem()).toBeUndefined(), soon);
 });
 
 test("a statement during the outage is database.unavailable", async ({ dir, start }) => {

@@ -36,7 +36,7 @@ export interface EmbeddedPostgres {
   readonly url: string;
   /** Process id of the postmaster; undefined while there is none. */
   pid(): number | undefined;
-  /** Why it is down at this moment; undefined while it runs. */
+  /** Why it is down; undefined while it runs. After a restart it clears a moment (20 ms) after the first statement works. */
   problem(): AppError | undefined;
   /** Ends it cleanly, within 15 seconds; idempotent. */
   stop(): Promise<void>;
