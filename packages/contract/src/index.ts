@@ -1,4 +1,5 @@
 /** What is said between Drover's processes. */
+export * from "./control.ts";
 export * from "./errors.ts";
 export * from "./ids.ts";
 export * from "./json.ts";
