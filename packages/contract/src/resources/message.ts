@@ -60,7 +60,7 @@ export type MessageState = z.infer<typeof MessageState>;
 
 export const MessageAck = z.strictObject({
   status: z.enum(["delivered", "seen", "failed"]),
-  turn: z.int().nonnegative().optional(),
+  turn: z.int32().nonnegative().optional(),
   detail: z.string().max(2_000).optional(),
 });
 export type MessageAck = z.infer<typeof MessageAck>;

@@ -20,7 +20,7 @@ export const NewToken = z.strictObject({
   name: z.string().trim().min(1).max(100),
   role: Role,
   project_id: ProjectId.optional(),
-  expires_at: Timestamp.optional(),
+  expires_at: Timestamp.refine((time) => Date.parse(time) > 0, "must be after 1970").optional(),
 });
 export type NewToken = z.infer<typeof NewToken>;
 

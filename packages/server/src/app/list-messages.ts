@@ -1,7 +1,14 @@
 /** All messages of a sandbox with their states; reading takes nothing from the worker. */
-import { AppError, type MessageRecord, type SandboxId } from "@drover/contract";
+import type { MessageRecord, SandboxId } from "@drover/contract";
+import { z } from "zod";
 import { listMessages, type MessageRow } from "../store/messages.ts";
+import { parseCursor } from "./cursor.ts";
 import type { Deps } from "./deps.ts";
+
+const Position = z
+  .string()
+  .regex(/^\d{1,15}$/)
+  .transform(Number);
 
 const iso = (date: Date | null) => date?.toISOString() ?? null;
 
@@ -29,12 +36,7 @@ export async function pageMessages(
   sandboxId: SandboxId,
   query: { limit: number; cursor?: string | undefined },
 ) {
-  const after = query.cursor === undefined ? undefined : Number(query.cursor);
-  if (after !== undefined && !Number.isSafeInteger(after)) {
-    throw new AppError("request.invalid", "the cursor is not one of ours", {
-      fields: [{ path: "cursor", message: "is not a cursor of this list" }],
-    });
-  }
+  const after = parseCursor(Position, query.cursor);
   const rows = await listMessages(deps.db, sandboxId, after, query.limit + 1);
   const items = rows.slice(0, query.limit);
   return {

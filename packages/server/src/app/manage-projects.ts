@@ -1,5 +1,5 @@
 /** Projects: created, listed, changed. */
-import { AppError, type NewProject, type Project, type ProjectChange, type ProjectId } from "@drover/contract";
+import { AppError, ProjectId, type NewProject, type Project, type ProjectChange } from "@drover/contract";
 import { insertAudit } from "../store/audit.ts";
 import {
   insertProject,
@@ -11,6 +11,7 @@ import {
 } from "../store/projects.ts";
 import type { Person } from "./credential.ts";
 import { createOnce, type RequestKey } from "./create-once.ts";
+import { parseCursor } from "./cursor.ts";
 import type { Deps } from "./deps.ts";
 import { draftEvent, writeWithEvents } from "./event-log.ts";
 
@@ -80,7 +81,12 @@ export async function getProject(deps: Deps, id: ProjectId): Promise<Project> {
 }
 
 export async function pageProjects(deps: Deps, actor: Person, query: { limit: number; cursor?: string | undefined }) {
-  const rows = await listProjects(deps.db, actor.grant.projectId, query.cursor, query.limit + 1);
+  const rows = await listProjects(
+    deps.db,
+    actor.grant.projectId,
+    parseCursor(ProjectId, query.cursor),
+    query.limit + 1,
+  );
   const items = rows.slice(0, query.limit);
   return { items: items.map(toProject), next_cursor: rows.length > query.limit ? (items.at(-1)?.id ?? null) : null };
 }

@@ -2,12 +2,12 @@
 import { step, SANDBOX } from "@drover/core";
 import {
   AppError,
+  SandboxId,
   TERMINAL_SANDBOX_STATES,
   type CreatedSandbox,
   type NewSandbox,
   type ProjectId,
   type Sandbox,
-  type SandboxId,
   type SandboxState,
 } from "@drover/contract";
 import type { Db } from "../ports/db.ts";
@@ -20,11 +20,13 @@ import {
   insertSandboxToken,
   listSandboxes,
   loadSandbox,
+  loadSandboxProject,
   lockSandboxes,
   revokeSandboxTokens,
   type SandboxRow,
 } from "../store/sandboxes.ts";
 import { createOnce, type RequestKey } from "./create-once.ts";
+import { parseCursor, refuseCursor } from "./cursor.ts";
 import { hashSecret, type Person } from "./credential.ts";
 import type { Deps } from "./deps.ts";
 import { draftSandboxEvent, draftTransition, writeWithEvents } from "./event-log.ts";
@@ -128,37 +130,31 @@ interface SandboxQuery {
   readonly q?: string | undefined;
 }
 
-const toCursor = (row: { position: string; id: string }) =>
-  Buffer.from(`${row.position}|${row.id}`).toString("base64url");
-
-function parseCursor(cursor: string): { created_at: string; id: string } {
-  const [created_at = "", id = ""] = Buffer.from(cursor, "base64url").toString("utf8").split("|");
-  if (!/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d+)?[+-]\d\d(:\d\d)?$/.test(created_at) || !/^[a-z0-9-]+$/.test(id)) {
-    throw new AppError("request.invalid", "the cursor is not one of ours", {
-      fields: [{ path: "cursor", message: "is not a cursor of this list" }],
-    });
-  }
-  return { created_at, id };
+/** A cursor was an item of an earlier page, so it is something the caller may see. */
+async function requireSeen(deps: Deps, mine: ProjectId | null, id: SandboxId): Promise<void> {
+  const found = await loadSandboxProject.maybe(deps.db, id);
+  if (found === undefined || (mine !== null && mine !== found.project_id)) throw refuseCursor();
 }
 
 export async function pageSandboxes(deps: Deps, actor: Person, query: SandboxQuery) {
   const mine = actor.grant.projectId;
   if (mine !== null && query.project_id !== undefined && query.project_id !== mine)
     return { items: [], next_cursor: null };
+  const before = parseCursor(SandboxId, query.cursor);
+  if (before !== undefined) await requireSeen(deps, mine, before);
   const rows = await listSandboxes(deps.db, {
     projectId: query.project_id ?? mine,
     states: query.status,
     taskId: query.task_id,
     text: query.q,
-    before: query.cursor === undefined ? undefined : parseCursor(query.cursor),
+    before,
     limit: query.limit + 1,
   });
   const items = rows.slice(0, query.limit);
-  const last = items.at(-1);
   const now = deps.clock.now();
   return {
     items: items.map((row) => toSandbox(row, now)),
-    next_cursor: rows.length > query.limit && last !== undefined ? toCursor(last) : null,
+    next_cursor: rows.length > query.limit ? (items.at(-1)?.id ?? null) : null,
   };
 }
 

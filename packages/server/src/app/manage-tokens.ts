@@ -1,5 +1,5 @@
 /** Tokens of people and programs: made, listed, revoked; and the ways to log in with them. */
-import { AppError, type CreatedToken, type NewToken, type Token, type TokenId, type Whoami } from "@drover/contract";
+import { AppError, TokenId, type CreatedToken, type NewToken, type Token, type Whoami } from "@drover/contract";
 import type { Db } from "../ports/db.ts";
 import { insertAudit } from "../store/audit.ts";
 import {
@@ -17,6 +17,7 @@ import {
 } from "../store/credentials.ts";
 import { loadProject } from "../store/projects.ts";
 import { createOnce, type RequestKey } from "./create-once.ts";
+import { parseCursor } from "./cursor.ts";
 import { hashSecret, toPerson, type Person } from "./credential.ts";
 import type { Deps } from "./deps.ts";
 import { draftEvent, writeWithEvents } from "./event-log.ts";
@@ -86,7 +87,7 @@ export async function createToken(
 }
 
 export async function pageTokens(deps: Deps, actor: Person, query: { limit: number; cursor?: string | undefined }) {
-  const rows = await listTokens(deps.db, actor.grant.projectId, query.cursor, query.limit + 1);
+  const rows = await listTokens(deps.db, actor.grant.projectId, parseCursor(TokenId, query.cursor), query.limit + 1);
   const items = rows.slice(0, query.limit);
   return { items: items.map(toToken), next_cursor: rows.length > query.limit ? (items.at(-1)?.id ?? null) : null };
 }

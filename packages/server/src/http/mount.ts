@@ -54,9 +54,27 @@ function toRequestKey(endpoint: Endpoint, request: FastifyRequest, principal: Pr
   return { key, scope: `${who} ${endpoint.method} ${request.url}`, request: JSON.stringify(request.body ?? null) };
 }
 
-/** Everything a string in a query may not hold for the store's sake. */
+/** What in an address no endpoint could take: NUL characters, and percent-encoding that is none or not of UTF-8. */
 function requireCleanUrl(url: string): void {
   if (/%00/i.test(url)) throw new AppError("request.invalid", "the address contains a NUL character");
+  const start = url.indexOf("?");
+  try {
+    if (start !== -1) decodeURIComponent(url.slice(start + 1));
+  } catch (cause) {
+    // Expected: the caller wrote a percent sign that stands for nothing.
+    throw new AppError("request.invalid", "the query is not percent-encoded UTF-8", { cause });
+  }
+}
+
+/** No parameter means anything without a value, and as a number nothing would be 0. */
+function parseQueryPart(endpoint: Endpoint, query: Readonly<Record<string, unknown>>): unknown {
+  const blank = Object.keys(query).find((key) => query[key] === "");
+  if (endpoint.query !== undefined && blank !== undefined) {
+    throw new AppError("request.invalid", `query ${blank}: has no value`, {
+      fields: [{ path: blank, message: "has no value" }],
+    });
+  }
+  return parsePart(endpoint.query, query, "query");
 }
 
 /** Made only for the few that wait: aborts when the caller hangs up or the server stops. */
@@ -73,6 +91,14 @@ export async function mountSite(
   const hosts: HostCheck = openHostCheck(deps.config);
   const limits = openRateLimits(deps.config, deps.clock);
   const counters: Counters = { requests: 0, failures: 0 };
+  const answerProblem = (error: unknown, request: Pick<FastifyRequest, "id">, reply: FastifyReply) => {
+    const refusal = toAppError(error);
+    const problem = toProblem(refusal, request.id, deps.log);
+    if (refusal.retryAfterSeconds !== undefined) void reply.header("retry-after", refusal.retryAfterSeconds);
+    if (problem.status === 401) void reply.header("www-authenticate", "Bearer");
+    if (problem.status === 503) void reply.header("retry-after", 1);
+    return reply.status(problem.status).type("application/problem+json").send(JSON.stringify(problem));
+  };
   const app = Fastify({
     logger: false,
     genReqId: (request) => {
@@ -83,6 +109,12 @@ export async function mountSite(
     requestTimeout: 120_000,
     keepAliveTimeout: 65_000,
     forceCloseConnections: true,
+    // A GET may take messages out of a queue: nothing is to happen for a HEAD.
+    exposeHeadRoutes: false,
+    frameworkErrors: (error, request, reply) => {
+      void reply.headers({ ...SECURITY_HEADERS, "x-request-id": request.id });
+      void answerProblem(error, request, reply);
+    },
   });
 
   app.removeAllContentTypeParsers();
@@ -106,14 +138,6 @@ export async function mountSite(
     if (reply.statusCode >= 500) counters.failures += 1;
   });
 
-  const answerProblem = (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
-    const refusal = toAppError(error);
-    const problem = toProblem(refusal, request.id, deps.log);
-    if (refusal.retryAfterSeconds !== undefined) void reply.header("retry-after", refusal.retryAfterSeconds);
-    if (problem.status === 401) void reply.header("www-authenticate", "Bearer");
-    if (problem.status === 503) void reply.header("retry-after", 1);
-    return reply.status(problem.status).type("application/problem+json").send(JSON.stringify(problem));
-  };
   app.setErrorHandler(answerProblem);
   app.setNotFoundHandler(async (request, reply) => {
     const isPage =
@@ -135,7 +159,7 @@ export async function mountSite(
         const principal = principals.get(request);
         const input = {
           params: parseParams(endpoint, request.params),
-          query: parsePart(endpoint.query, request.query, "query"),
+          query: parseQueryPart(endpoint, request.query as Readonly<Record<string, unknown>>),
           body: parsePart(endpoint.body, request.body, "body"),
         };
         const context: Context = {
@@ -157,8 +181,8 @@ export async function mountSite(
   };
   for (const [name, endpoint] of Object.entries(api) as [EndpointName, Endpoint][]) mount(name, endpoint);
 
-  app.get("/healthz", async () => ({ status: "ok" }));
-  app.get("/readyz", async () => {
+  app.get("/healthz", { exposeHeadRoute: true }, async () => ({ status: "ok" }));
+  app.get("/readyz", { exposeHeadRoute: true }, async () => {
     await checkStore(deps.db);
     if (!deps.bus.isUp()) throw new AppError("server.not_ready", "the bus between replicas is down (REDIS_URL)");
     return { status: "ready", database: "ok", bus: "ok", migrations: "ok" };
@@ -191,9 +215,9 @@ export async function mountSite(
   };
 }
 
-/** A key given twice is a list; text that is no valid percent-encoding is refused. */
+/** A key given twice is a list. Without a prototype, so that no key is there before it was given. */
 function parseQuery(text: string): Record<string, string | string[]> {
-  const query: Record<string, string | string[]> = {};
+  const query = Object.create(null) as Record<string, string | string[]>;
   for (const [key, value] of new URLSearchParams(text)) {
     const known = query[key];
     query[key] = known === undefined ? value : [...(Array.isArray(known) ? known : [known]), value];

@@ -35,6 +35,7 @@ const FRAMEWORK_CODES: Readonly<Record<string, ErrorCode>> = {
   FST_ERR_CTP_BODY_TOO_LARGE: "request.too_large",
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: "request.not_json",
   FST_ERR_CTP_EMPTY_JSON_BODY: "request.not_json",
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: "request.not_json",
   FST_ERR_BAD_URL: "route.not_found",
   FST_ERR_MAX_PARAM_LENGTH: "route.not_found",
 };

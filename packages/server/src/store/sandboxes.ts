@@ -118,7 +118,8 @@ export interface SandboxFilter {
   readonly states: readonly string[] | undefined;
   readonly taskId: string | undefined;
   readonly text: string | undefined;
-  readonly before: { readonly created_at: string; readonly id: string } | undefined;
+  /** The last one of the page before. */
+  readonly before: SandboxId | undefined;
   readonly limit: number;
 }
 
@@ -131,26 +132,26 @@ const filterConditions = (filter: SandboxFilter): readonly Statement[] => [
     : [sql`position(lower(${filter.text}) in lower(concat_ws(' ', id, prompt, branch, runtime, labels::text))) > 0`]),
   ...(filter.before === undefined
     ? []
-    : [sql`(created_at, id) < (${filter.before.created_at}::timestamptz, ${filter.before.id})`]),
+    : [sql`(created_at, id) < (select created_at, id from sandboxes where id = ${filter.before})`]),
 ];
 
-/** `position` carries microseconds, which a Date would lose: the next page starts exactly after this row. */
+/** The next page starts after the cursor's row, whose time as a Date would have lost its microseconds. */
 export const listSandboxes = query(
   "sandboxes.list",
-  SandboxRow.extend({ position: z.string() }),
+  SandboxRow,
   [
     {
       projectId: null,
       states: ["running"],
       taskId: undefined,
       text: "a",
-      before: { created_at: "2026-01-01T00:00:00Z", id: "a" },
+      before: SAMPLE_ID,
       limit: 10,
     },
   ],
   (filter: SandboxFilter) => {
     const conditions = filterConditions(filter);
-    return sql`select ${columns}, created_at::text as position from sandboxes
+    return sql`select ${columns} from sandboxes
       ${conditions.length === 0 ? empty : sql`where ${join(conditions, sql` and `)}`}
       order by created_at desc, id desc limit ${filter.limit}`;
   },
