@@ -1,0 +1,28 @@
+/** Everything that a server keeps: rows of all tables, the counter of the log, and the files of artifacts. */
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { sql } from "../../server/src/store/sql.ts";
+import type { TestServer } from "./server.ts";
+
+/** When a credential was last used is no trace of the request, and one-time secrets and sessions expire by themselves. */
+const UNTOLD = "'last_used_at'";
+
+/** One text per table, so that a difference names its row. */
+export async function takeSnapshot(server: TestServer): Promise<Readonly<Record<string, unknown>>> {
+  const tables = await server.db.query(
+    sql`select table_name as name from information_schema.tables where table_schema = 'public' order by table_name limit 100`,
+  );
+  const kept: Record<string, unknown> = {};
+  for (const { name } of tables) {
+    const text = `select coalesce(jsonb_agg(to_jsonb(t) - ${UNTOLD} order by (to_jsonb(t) - ${UNTOLD})::text), '[]') as rows from "${String(name)}" t`;
+    kept[String(name)] = (await server.db.query({ text, values: [] }))[0]?.["rows"];
+  }
+  kept["event_seq"] = (await server.db.query(sql`select last_value as last, is_called from event_seq`))[0];
+  // Expected: no artifact was ever put.
+  const files = await readdir(join(server.dataDir, "blobs"), { recursive: true, withFileTypes: true }).catch(() => []);
+  kept["files"] = files
+    .filter((entry) => entry.isFile())
+    .map((entry) => entry.name)
+    .sort();
+  return kept;
+}
