@@ -84,7 +84,11 @@ async function send(context: CallContext, address: string, request: RequestInit)
   // `fetch` rejects when no reply came; an abort by the caller passes through as it is.
   const response = await context.fetch(address, request).catch((cause: unknown) => {
     if (request.signal?.aborted === true) throw cause;
-    throw new ClientError("client.unreachable", `no reply from ${address}`, { cause });
+    throw new ClientError(
+      "client.unreachable",
+      `no server answers at ${context.baseUrl === "" ? "this address" : context.baseUrl}`,
+      { cause },
+    );
   });
   if (!response.ok) throw await toClientError(response);
   return response;

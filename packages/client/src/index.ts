@@ -6,7 +6,7 @@ export { ClientError, CLIENT_ERRORS, type ClientErrorCode } from "./client-error
 export { EventStream, type EventStreamOptions } from "./event-stream.ts";
 export type { EventsOptions, StreamOpener } from "./event-iterable.ts";
 export type { StreamPhase, StreamState, StreamStats } from "./stream-state.ts";
-export type { LogEvent } from "./log-event.ts";
+export { toLogEvent, type LogEvent } from "./log-event.ts";
 export { SandboxLog, type LogSnapshot, type LogStats, type SandboxLogOptions } from "./sandbox-log.ts";
 export type { EventPredicate, WaitOptions } from "./wait-for.ts";
 export type { Timers } from "./timers.ts";

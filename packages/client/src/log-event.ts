@@ -13,13 +13,12 @@ export interface LogEvent {
   readonly created_at: string;
 }
 
-export function fromStored(event: StoredEvent): LogEvent | undefined {
+function fromStored(event: StoredEvent): LogEvent | undefined {
   const { id, seq, sandbox_seq, event_type, event_data, source, created_at } = event;
   return sandbox_seq === null ? undefined : { id, seq, sandbox_seq, event_type, event_data, source, created_at };
 }
 
-/** Events that are about a sandbox without being rows of its log have no `sandbox_seq`. */
-export function fromFrame(frame: EventFrame): LogEvent | undefined {
+function fromFrame(frame: EventFrame): LogEvent | undefined {
   const { id, seq, sandbox_seq, ts, payload } = frame;
   if (sandbox_seq === null) return undefined;
   const { source, original_event_type, ...event_data } = payload;
@@ -35,3 +34,7 @@ export function fromFrame(frame: EventFrame): LogEvent | undefined {
     created_at: ts,
   };
 }
+
+/** Undefined for what is about a sandbox without being a row of its log: that has no `sandbox_seq`. */
+export const toLogEvent = (event: StoredEvent | EventFrame): LogEvent | undefined =>
+  event["type"] === "event" ? fromFrame(event as EventFrame) : fromStored(event as StoredEvent);

@@ -5,7 +5,7 @@ import { ClientError } from "./client-error.ts";
 import type { Calls } from "./calls.ts";
 import type { StreamOpener } from "./event-iterable.ts";
 import type { EventStream } from "./event-stream.ts";
-import { fromFrame, fromStored, type LogEvent } from "./log-event.ts";
+import { toLogEvent, type LogEvent } from "./log-event.ts";
 import { appendEvents, emptyWindow, prependEvents, restartWindow, type LogWindow } from "./log-window.ts";
 import type { StreamState } from "./stream-state.ts";
 import { sleep, type Timers } from "./timers.ts";
@@ -164,7 +164,7 @@ export class SandboxLog {
   }
 
   private receive(frames: readonly EventFrame[]): void | Promise<void> {
-    const beyondHole = this.append(frames.flatMap((frame) => fromFrame(frame) ?? []));
+    const beyondHole = this.append(frames.flatMap((frame) => toLogEvent(frame) ?? []));
     this.publish();
     // The promise holds the stream back until the hole is filled, so nothing piles up meanwhile.
     if (beyondHole.length > 0) return this.heal(beyondHole).catch((error: unknown) => this.giveUp(error));
@@ -225,7 +225,7 @@ export class SandboxLog {
           { params: { sandbox_id: this.sandboxId }, query },
           { signal, retries: 0 },
         );
-        return page.events.flatMap((event) => fromStored(event) ?? []);
+        return page.events.flatMap((event) => toLogEvent(event) ?? []);
       } catch (error) {
         // Expected: the server is away for a while.
         if (!(error instanceof ClientError) || !error.isRetryable) throw error;

@@ -1,0 +1,36 @@
+/** One run of the command line: finds the verb, runs it, and turns what it threw into words and an exit code. */
+import { parseArguments } from "./arguments.ts";
+import { describeError } from "./complaint.ts";
+import { EXIT, toExitCode, UsageError } from "./exit-code.ts";
+import type { Context, Verb } from "./verb.ts";
+import { VERBS } from "./verbs.ts";
+
+const findVerb = (name: string): Verb => {
+  const verb = VERBS.find((one) => one.name === name);
+  if (verb === undefined) throw new UsageError(`there is no command ${JSON.stringify(name)}`);
+  return verb;
+};
+
+async function dispatch(context: Context, argv: readonly string[]): Promise<number> {
+  const [first = "help", ...rest] = argv;
+  if (first === "--version" || first === "-v") {
+    context.print(context.version);
+    return EXIT.ok;
+  }
+  const verb = findVerb(first === "--help" || first === "-h" ? "help" : first);
+  const args = parseArguments(verb, rest);
+  if (!args.has("help")) return verb.run(context, args);
+  const help = findVerb("help");
+  return help.run(context, parseArguments(help, [verb.name]));
+}
+
+export async function runCommand(context: Context, argv: readonly string[]): Promise<number> {
+  try {
+    return await dispatch(context, argv);
+  } catch (error) {
+    // An interrupted command has done what was asked of it last: to stop.
+    if (context.signal.aborted) return EXIT.ok;
+    context.warn(`drover: ${describeError(error)}`);
+    return toExitCode(error);
+  }
+}

@@ -1,0 +1,50 @@
+/** Sandboxes as text for people. */
+import type { Sandbox } from "@drover/contract";
+import { toElapsed } from "./elapsed.ts";
+import { formatFields, formatTable } from "./table.ts";
+import { toSafeText, wrap } from "./terminal.ts";
+
+export function formatSandboxes(sandboxes: readonly Sandbox[], now: Date, width: number): readonly string[] {
+  const rows = sandboxes.map((one) => [
+    one.id,
+    one.state,
+    one.health,
+    String(one.turn),
+    String(one.event_count),
+    toElapsed(one.created_at, now),
+    one.prompt ?? one.runtime ?? "",
+  ]);
+  return formatTable(["ID", "STATE", "HEALTH", "TURN", "EVENTS", "AGE", "WORK"], rows, width);
+}
+
+export function formatSandbox(sandbox: Sandbox, now: Date, width: number): readonly string[] {
+  const at = (time: string | null) => (time === null ? null : `${time} (${toElapsed(time, now)} ago)`);
+  const labels = Object.entries(sandbox.labels).map(([name, value]) => `${name}=${value}`);
+  const texts: readonly (readonly [string, string | number | null])[] = [
+    ["id", sandbox.id],
+    ["state", sandbox.state_cause === null ? sandbox.state : `${sandbox.state} (${sandbox.state_cause})`],
+    ["health", sandbox.health],
+    ["generation", sandbox.generation],
+    ["provider", sandbox.provider_id === null ? sandbox.provider : `${sandbox.provider} ${sandbox.provider_id}`],
+    ["runtime", sandbox.model === null ? sandbox.runtime : `${sandbox.runtime ?? ""} ${sandbox.model}`.trim()],
+    ["project", sandbox.project_id],
+    ["task", sandbox.task_id],
+    ["repository", sandbox.repo],
+    ["branch", sandbox.branch],
+    ["labels", labels.length === 0 ? null : labels.join(" ")],
+    ["turn", sandbox.turn],
+    ["events", `${sandbox.event_count}, last ${sandbox.last_event_type ?? "none"}`],
+    ["created", at(sandbox.created_at)],
+    ["started", at(sandbox.started_at)],
+    ["last event", at(sandbox.last_event_at)],
+    ["heartbeat", at(sandbox.last_heartbeat_at)],
+    ["ended", at(sandbox.ended_at)],
+    ["prompt", sandbox.prompt],
+  ];
+  const room = width - 12;
+  return formatFields(
+    texts.flatMap(([name, value]) =>
+      value === null || value === "" ? [] : [[name, wrap(toSafeText(String(value)), room)] as const],
+    ),
+  );
+}

@@ -1,0 +1,52 @@
+/** A verb of the command line: what it takes, how it is explained, what it does. */
+import type { Client, ClientOptions } from "@drover/client";
+import type { Paint } from "./terminal.ts";
+
+export interface Flag {
+  readonly name: string;
+  readonly short?: string;
+  /** Present: the flag takes a value, shown by this word. */
+  readonly value?: string;
+  readonly many?: true;
+  readonly doc: string;
+}
+
+export interface Verb {
+  readonly name: string;
+  readonly summary: string;
+  /** After the name: `<id> <text...>`. */
+  readonly usage: string;
+  readonly flags: readonly Flag[];
+  /** Talks to a running server: `--url` and `--token-file` are understood. */
+  readonly isRemote?: true;
+  readonly details?: string;
+  run(context: Context, args: Arguments): Promise<number>;
+}
+
+export interface Arguments {
+  readonly positionals: readonly string[];
+  readonly has: (flag: string) => boolean;
+  readonly get: (flag: string) => string | undefined;
+  readonly all: (flag: string) => readonly string[];
+}
+
+/** The process as a verb sees it; tests give another. */
+export interface Context {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly cwd: string;
+  readonly version: string;
+  /** Columns that a line may fill. */
+  readonly width: number;
+  readonly paint: Paint;
+  readonly now: () => Date;
+  /** Aborts at the first SIGINT or SIGTERM. */
+  readonly signal: AbortSignal;
+  /** One line to standard output. */
+  readonly print: (line: string) => void;
+  /** One line to standard error. */
+  readonly warn: (line: string) => void;
+  /** Undefined when nobody can answer. */
+  readonly ask: ((question: string) => Promise<string>) | undefined;
+  readonly readInput: () => Promise<string>;
+  readonly createClient: (options: ClientOptions) => Client;
+}
