@@ -3,12 +3,12 @@ import { parseArgs, type ParseArgsConfig } from "node:util";
 import { UsageError } from "./exit-code.ts";
 import type { Arguments, Flag, Verb } from "./verb.ts";
 
-export const EVERY_VERB: readonly Flag[] = [
+const EVERY_VERB: readonly Flag[] = [
   { name: "json", doc: "Print JSON instead of text for people." },
   { name: "help", short: "h", doc: "Explain this command." },
 ];
 
-export const REMOTE_VERBS: readonly Flag[] = [
+const REMOTE_VERBS: readonly Flag[] = [
   { name: "url", value: "address", doc: "Address of the server." },
   { name: "token-file", value: "path", doc: "File that holds a token." },
 ];

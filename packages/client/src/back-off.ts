@@ -1,6 +1,6 @@
 /** How long to wait before trying again. */
 
-export const BACK_OFF = { firstMs: 250, lastMs: 15_000 } as const;
+const BACK_OFF = { firstMs: 250, lastMs: 15_000 } as const;
 
 /** Doubles from 0.25 s to 15 s; the upper half is random, so that clients of a restarted server do not come back as one. */
 export function toBackOffMs(attempt: number, random: number): number {

@@ -19,7 +19,7 @@ interface Setting {
 }
 
 /** A secret is known to be set or not; its value is not told. */
-export function toSettings(config: Config, origins: Origins): readonly Setting[] {
+function toSettings(config: Config, origins: Origins): readonly Setting[] {
   return (Object.keys(OPTIONS) as OptionName[]).map((name) => {
     const option: Option = OPTIONS[name];
     const value = config[name] ?? null;
@@ -38,7 +38,7 @@ const toOriginText = ({ value, origin }: Setting): string => {
   return origin.kind === "parameter" ? origin.name : `${origin.kind} ${origin.name}`;
 };
 
-export function formatSettings(settings: readonly Setting[], width: number): readonly string[] {
+function formatSettings(settings: readonly Setting[], width: number): readonly string[] {
   const rows = settings.map((one) => [
     one.name,
     one.value === null ? "-" : cut(String(one.value), VALUE_WIDTH),

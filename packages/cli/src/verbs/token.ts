@@ -12,7 +12,7 @@ const toState = (one: Token, now: Date): string => {
   return one.expires_at !== null && Date.parse(one.expires_at) <= now.getTime() ? "expired" : "valid";
 };
 
-export function formatTokens(tokens: readonly Token[], now: Date, width: number): readonly string[] {
+function formatTokens(tokens: readonly Token[], now: Date, width: number): readonly string[] {
   const ago = (time: string | null) => (time === null ? "never" : `${toElapsed(time, now)} ago`);
   const rows = tokens.map((one) => [
     one.id,

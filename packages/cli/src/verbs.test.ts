@@ -1,0 +1,221 @@
+import { describe, expect, test } from "vitest";
+import { SANDBOX, toProblem, toTrial } from "../test/terminal-double.ts";
+import { runCommand } from "./run-command.ts";
+import { VERBS } from "./verbs.ts";
+
+const { id } = SANDBOX;
+const TOKEN = {
+  id: "tok-000000000001",
+  name: "ci",
+  role: "viewer",
+  project_id: null,
+  created_at: "2026-01-01T00:00:00Z",
+  expires_at: null,
+  last_used_at: null,
+  revoked_at: null,
+};
+const event = (n: number) => ({
+  id: `00000000-0000-4000-8000-${String(n).padStart(12, "0")}`,
+  seq: n * 10,
+  sandbox_seq: n,
+  sandbox_id: id,
+  task_id: null,
+  event_type: "agent.message",
+  event_data: { content: `message ${n}` },
+  source: "agent",
+  created_at: "2026-01-01T00:00:07Z",
+  client_event_id: null,
+  generation: 1,
+  caused_by: null,
+});
+const page = (events: readonly unknown[]) =>
+  Response.json({ events, total_count: events.length, sandbox_id: id, last_seq: 0 });
+
+describe("help", () => {
+  test.for(VERBS.map((verb) => verb.name))("%s explains itself within 80 columns", async (name) => {
+    const { context, out } = toTrial();
+    expect(await runCommand(context, ["help", name])).toBe(0);
+    expect(out[0]).toMatch(new RegExp(`^drover ${name}`));
+    expect(Math.max(...out.map((line) => line.length))).toBeLessThanOrEqual(80);
+    const again = toTrial();
+    expect(await runCommand(again.context, [name, "--help"])).toBe(0);
+    expect(again.out).toEqual(out);
+  });
+
+  test("without a command the commands and the exit codes are listed", async () => {
+    const { context, out } = toTrial();
+    expect(await runCommand(context, [])).toBe(0);
+    for (const verb of VERBS) expect(out.join("\n")).toContain(`  ${verb.name} `);
+    expect(out.join("\n")).toContain("3  no server could be reached");
+  });
+});
+
+describe("what is not understood", () => {
+  test.for([
+    [["frob"], 'drover: there is no command "frob".\nSee: drover help'],
+    [["ls", "--frob"], "drover: Unknown option '--frob'.\nSee: drover help ls"],
+    [["show"], "drover: usage: drover show <id>.\nSee: drover help show"],
+    [["events", id, "--after-seq", "-1x"], /^drover: Option '--after-seq/],
+    [["events", id, "--limit", "many"], 'drover: --limit takes a whole number, not "many".\nSee: drover help events'],
+    [["send", id], /usage: drover send/],
+    [["send", id, "x", "--queue", "--interrupt"], /exclude each other/],
+    [["ls", "--status", "asleep"], /there is only pending, creating/],
+    [["token", "toString"], /usage: drover token create/],
+    [["token", "create", "x", "--role", "god"], /--role is one of viewer, operator, admin/],
+    [["rm", id], "drover: nobody can answer here; add --yes.\nSee: drover help rm"],
+  ] as const)("%j", async ([argv, complaint]) => {
+    const { context, err, requests } = toTrial();
+    expect(await runCommand(context, argv)).toBe(2);
+    expect(err.join("\n")).toMatch(complaint);
+    expect(requests).toEqual([]);
+  });
+});
+
+describe("a server that does not help", () => {
+  test("is not reachable: 3, and what to run", async () => {
+    const { context, err } = toTrial({}, () => {
+      throw new TypeError("fetch failed");
+    });
+    expect(await runCommand(context, ["ls"])).toBe(3);
+    expect(err).toEqual(["drover: no server answers at http://drover.test.\nStart the server with: drover up"]);
+  });
+
+  test("is not known: 3, and what to run", async () => {
+    const { context, err } = toTrial({ env: {} });
+    expect(await runCommand(context, ["ls"])).toBe(3);
+    expect(err.join()).toContain("Start one with: drover up");
+  });
+
+  test("refuses: 4, and why", async () => {
+    const { context, err } = toTrial({}, () => toProblem(401, "auth.required", "the token was revoked"));
+    expect(await runCommand(context, ["ls"])).toBe(4);
+    expect(err).toEqual([
+      "drover: the token was revoked.\nGive a valid token: --token-file <path>, or DROVER_TOKEN in the environment.",
+    ]);
+  });
+
+  test("fails: 1", async () => {
+    const { context } = toTrial({}, () => toProblem(500, "server.failed", "a bug"));
+    expect(await runCommand(context, ["ls"])).toBe(1);
+  });
+});
+
+describe("ls and show", () => {
+  test("fit 80 columns and pass on no escape sequence", async () => {
+    const { context, out, requests } = toTrial({}, ({ url }) =>
+      Response.json(url.pathname.endsWith("sandboxes") ? { items: [SANDBOX], next_cursor: null } : SANDBOX),
+    );
+    expect(await runCommand(context, ["ls"])).toBe(0);
+    expect(await runCommand(context, ["show", id])).toBe(0);
+    expect(out.slice(0, 2)).toEqual([
+      "ID                      STATE    HEALTH  TURN  EVENTS  AGE  WORK",
+      "drover-00000001-00000a  running  alive   3     120     1h   Make the parser fas…",
+    ]);
+    expect(out).toContain("branch      drover/parser");
+    expect(out).toContain("            faster and explain why each change matters in the pull request");
+    expect(out.join("\n")).not.toContain("\u001B");
+    expect(Math.max(...out.map((line) => line.length))).toBeLessThanOrEqual(80);
+    expect(requests[0]?.headers.get("authorization")).toBe("Bearer drv_u_test");
+    expect(requests[0]?.url.searchParams.getAll("status")).toContain("running");
+  });
+
+  test("follow the pages up to the limit", async () => {
+    const { context, out, requests } = toTrial({}, () =>
+      Response.json({ items: [SANDBOX, SANDBOX], next_cursor: "more" }),
+    );
+    expect(await runCommand(context, ["ls", "--all", "--limit", "3", "--json"])).toBe(0);
+    expect(JSON.parse(out.join(""))).toHaveLength(3);
+    expect(requests.map(({ url }) => url.searchParams.get("cursor"))).toEqual([null, "more"]);
+    expect(requests[0]?.url.searchParams.has("status")).toBe(false);
+  });
+});
+
+describe("events", () => {
+  test("prints the newest, oldest first", async () => {
+    const { context, out, requests } = toTrial({}, () => page([event(2), event(1)]));
+    expect(await runCommand(context, ["events", id])).toBe(0);
+    expect(out).toEqual([
+      "    1  00:00:07  agent.message             message 1",
+      "    2  00:00:07  agent.message             message 2",
+    ]);
+    expect(requests[0]?.url.searchParams.get("order")).toBe("desc");
+  });
+
+  test("reads on from a seq until the end", async () => {
+    const full = Array.from({ length: 500 }, (_, index) => event(index + 1));
+    const { context, out, requests } = toTrial({}, ({ url }) =>
+      page(url.searchParams.get("after_seq") === "0" ? full : [event(501)]),
+    );
+    expect(await runCommand(context, ["events", id, "--after-seq", "0", "--json", "--type", "agent.message"])).toBe(0);
+    expect(out.map((line) => (JSON.parse(line) as { sandbox_seq: number }).sandbox_seq)).toEqual(
+      Array.from({ length: 501 }, (_, index) => index + 1),
+    );
+    expect(requests.map(({ url }) => url.searchParams.get("after_seq"))).toEqual(["0", "5000"]);
+    expect(requests[0]?.url.searchParams.getAll("event_type")).toEqual(["agent.message"]);
+  });
+});
+
+describe("send", () => {
+  const queued = () =>
+    Response.json({ status: "queued", message_id: "msg-000000000001", sandbox_id: id, queue_size: 1 });
+
+  test.for([
+    [
+      ["use", "the", "new", "parser"],
+      { content: "use the new parser", message_type: "user_message", delivery: "steer" },
+    ],
+    [["later", "--queue"], { content: "later", message_type: "user_message", delivery: "queue" }],
+    [["--interrupt"], { content: expect.stringContaining("Stop"), message_type: "interrupt", delivery: "steer" }],
+    [["-"], { content: "from standard input", message_type: "user_message", delivery: "steer" }],
+  ] as const)("%j", async ([words, body]) => {
+    const { context, out, requests } = toTrial({}, queued);
+    expect(await runCommand(context, ["send", id, ...words])).toBe(0);
+    expect(requests[0]?.body).toEqual(body);
+    expect(requests[0]?.headers.get("idempotency-key")).toMatch(/^[0-9a-f]{32}$/);
+    expect(out).toEqual(["msg-000000000001 queued"]);
+  });
+});
+
+describe("rm", () => {
+  const ended = () => Response.json({ ...SANDBOX, state: "terminated" });
+
+  test("asks, and takes anything but yes for no", async () => {
+    const { context, err, requests } = toTrial({ ask: async () => "" }, ended);
+    expect(await runCommand(context, ["rm", id])).toBe(1);
+    expect(err).toEqual(["Nothing was terminated."]);
+    expect(requests).toEqual([]);
+  });
+
+  test.for([
+    ["after a yes", ["rm", id]],
+    ["without asking", ["rm", id, "--yes"]],
+  ] as const)("terminates %s", async ([, argv]) => {
+    const { context, out, requests } = toTrial({ ask: async () => "y" }, ended);
+    expect(await runCommand(context, argv)).toBe(0);
+    expect(requests.map((request) => request.method)).toEqual(["DELETE"]);
+    expect(out).toEqual([`${id} terminated`]);
+  });
+});
+
+describe("token", () => {
+  test("create prints nothing but the secret on standard output", async () => {
+    const { context, out, err, requests } = toTrial({}, () =>
+      Response.json({ ...TOKEN, token: "drv_u_secret" }, { status: 201 }),
+    );
+    expect(await runCommand(context, ["token", "create", "ci", "--role", "viewer", "--expires", "2030-01-31"])).toBe(0);
+    expect(out).toEqual(["drv_u_secret"]);
+    expect(err).toEqual(["tok-000000000001 (viewer): shown this once."]);
+    expect(requests[0]?.body).toEqual({ name: "ci", role: "viewer", expires_at: "2030-01-31T00:00:00.000Z" });
+  });
+
+  test("list says which are still valid", async () => {
+    const items = [
+      TOKEN,
+      { ...TOKEN, revoked_at: "2026-01-01T00:00:00Z" },
+      { ...TOKEN, expires_at: "2025-01-01T00:00:00Z" },
+    ];
+    const { context, out } = toTrial({}, () => Response.json({ items, next_cursor: null }));
+    expect(await runCommand(context, ["token", "list"])).toBe(0);
+    expect(out.slice(1).map((line) => line.split(/\s+/)[2])).toEqual(["valid", "revoked", "expired"]);
+  });
+});
