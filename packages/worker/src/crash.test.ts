@@ -102,37 +102,9 @@ test("SIGTERM ends a worker cleanly, with its last events at the server", async 
   expect(peer.data("agent.shutdown")).toMatchObject([{ reason: "SIGTERM", total_turns: 1 }]);
 });
 
-test("a revoked token ends the worker with its own exit code", async ({ rig }) => {
-  const peer = await rig.peer({ script: { steps: [{ text: "up" }, { wait: 600 }] } as never });
-  const child = rig.spawn(peer);
-  await peer.until(() => peer.types().includes("agent.message"));
-  peer.intercept = () => ({ status: 401, body: { type: "auth.required" } });
-  peer.queue("wake the long-poll");
-  expect(await child.gone).toBe(3);
-});
-
-test("a fenced worker stops, and its last events are still brought", async ({ rig }) => {
-  const peer = await rig.peer({ script: { steps: [{ text: "up" }, { wait: 600 }] } as never });
-  const child = rig.spawn(peer);
-  await peer.until(() => peer.types().includes("agent.message"));
-  peer.intercept = (request) => (request.path.endsWith("/events") ? undefined : { status: 409, body: { type: "sandbox.fenced", detail: "generation 2" } });
-  peer.queue("wake the long-poll");
-  expect(await child.gone).toBe(4);
-  expect(peer.data("agent.shutdown")).toMatchObject([{ reason: "fenced" }]);
-});
-
 test("a worker that cannot start says why in one line", async ({ rig }) => {
   const peer = await rig.peer();
   const child = rig.spawn(peer, { SANDBOX_TOKEN: "", POLL_INTERVAL: "soon" });
   expect(await child.gone).toBe(1);
   expect(child.stderr()).toBe("drover worker: cannot start: SANDBOX_TOKEN is not set, POLL_INTERVAL is not valid\n");
-});
-
-test("a second worker for the same sandbox is refused", async ({ rig }) => {
-  const peer = await rig.peer({ script: { steps: [{ text: "up" }, { wait: 600 }] } as never });
-  rig.spawn(peer);
-  await peer.until(() => peer.types().includes("agent.message"));
-  const second = rig.spawn(peer);
-  expect(await second.gone).toBe(1);
-  expect(second.stderr()).toContain("another worker runs in");
 });

@@ -1,6 +1,6 @@
 /** Runs an agent and records what it does: each step is on disk before much more happens. */
 import type { NewEvent } from "@drover/contract";
-import { type Activity, foldActivity, IDLE } from "./activity.ts";
+import { type Activity, foldActivity } from "./activity.ts";
 import type { AgentEnd, AgentSession, AgentStep } from "./agent-runtime.ts";
 import type { Clock } from "./clock.ts";
 import { toEventData } from "./event-text.ts";
@@ -46,7 +46,7 @@ function toNotes({ events, mark, receipt }: AgentStep): Notes {
 
 export function startAgent(parts: DriveParts, session: AgentSession): { readonly done: Promise<AgentEnd>; readonly getActivity: () => Activity } {
   const { outbox, clock } = parts;
-  let activity: Activity = IDLE;
+  let activity: Activity = { status: "running" };
 
   const record = async (step: AgentStep) => {
     await outbox.append(step.events.map(toEvent), toNotes(step));

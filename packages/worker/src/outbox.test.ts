@@ -130,7 +130,9 @@ test("a real file whose end is torn is cut and goes on", async () => {
   await cut.append([event("c")]);
   cut.ack(1);
   await cut.close();
-  expect(names(await open(await openDisk(folder)))).toEqual(["c"]);
+  const again = await open(await openDisk(folder));
+  expect(names(again)).toEqual(["c"]);
+  await again.close();
 });
 
 test("zeros or noise behind the last record are never read as a record", async () => {
@@ -205,6 +207,18 @@ test("after a failed fsync the record is written anew before it is accepted", as
   clock.advance(100);
   await accepted;
   expect(names(await open(createMemoryDisk(disk.afterPowerLoss(0))))).toEqual(["a", "b"]);
+});
+
+test("when the rewritten journal cannot be opened, nothing is written to the file it replaced", async () => {
+  const disk = createMemoryDisk();
+  const outbox = await open(disk, { compactAtBytes: 0 });
+  await outbox.append([event("a"), event("b")]);
+  disk.failOpens = 1;
+  outbox.ack(1);
+  await outbox.settled();
+  expect(disk.failOpens).toBe(0);
+  await outbox.append([event("c")]);
+  expect(names(await open(createMemoryDisk(disk.afterPowerLoss(0))))).toEqual(["b", "c"]);
 });
 
 test("closing on a full disk refuses what waits instead of hanging", async () => {

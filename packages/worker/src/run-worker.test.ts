@@ -198,3 +198,45 @@ test("a runtime this worker does not have is told as agent.failed", async ({ rig
   expect(await rig.run(peer).exit).toMatchObject({ code: 1 });
   expect(peer.data("agent.failed")[0]).toMatchObject({ error: "this worker has no runtime called warp" });
 });
+
+test("a revoked token ends the worker with its own exit code", async ({ rig }) => {
+  const peer = await rig.peer(steps({ text: "up" }, { wait: 600 }));
+  const { exit } = rig.run(peer);
+  await peer.until(() => peer.types().includes("agent.message"));
+  peer.intercept = () => ({ status: 401, body: { type: "auth.required" } });
+  peer.queue("wake the long-poll");
+  expect(await exit).toMatchObject({ code: 3, reason: expect.stringContaining("revoked") });
+});
+
+test("a fenced worker stops, and its last events are still brought", async ({ rig }) => {
+  const peer = await rig.peer(steps({ text: "up" }, { wait: 600 }));
+  const { exit } = rig.run(peer);
+  await peer.until(() => peer.types().includes("agent.message"));
+  peer.intercept = (request) => (request.path.endsWith("/events") ? undefined : { status: 409, body: { type: "sandbox.fenced", detail: "generation 2" } });
+  peer.queue("wake the long-poll");
+  expect(await exit).toEqual({ code: 4, reason: "fenced: generation 2", unsent: 0 });
+  expect(peer.data("agent.shutdown")).toMatchObject([{ reason: "fenced" }]);
+});
+
+test("a second worker for the same sandbox is refused", async ({ rig }) => {
+  const peer = await rig.peer(steps({ text: "up" }, { wait: 600 }));
+  rig.run(peer);
+  await peer.until(() => peer.types().includes("agent.message"));
+  await expect(rig.run(peer).exit).rejects.toMatchObject({ code: "data_dir.in_use" });
+});
+
+test("the environment wins over the assignment", async ({ rig }) => {
+  const peer = await rig.peer({ ...steps({ text: "{{prompt}}" }), prompt: "from the server" });
+  const task = Buffer.from(JSON.stringify({ task: { description: "from the task" } })).toString("base64");
+  await rig.run(peer, { TASK_DATA_BASE64: task, INITIAL_PROMPT: "from the prompt", POST_COMPLETION_SECONDS: "0.01" }).exit;
+  expect(peer.data("agent.message")[0]).toMatchObject({ content: "from the task" });
+});
+
+test("a run that is over is not reported as started again when its worker restarts", async ({ rig }) => {
+  const peer = await rig.peer({ ...steps({ text: "done" }), post_completion_s: 0.01 });
+  await rig.run(peer).exit;
+  await rig.run(peer).exit;
+  expect(peer.types().filter((type) => type !== "agent.heartbeat")).toEqual([
+    "agent.started", "agent.message", "agent.completed", "agent.waiting", "agent.shutdown", "agent.waiting", "agent.shutdown",
+  ]);
+});
