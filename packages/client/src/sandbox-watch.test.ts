@@ -6,6 +6,34 @@ import { SandboxWatch } from "./sandbox-watch.ts";
 
 const MESSAGE = "msg-000000000001";
 
+const RESOURCE = {
+  id: SANDBOX,
+  project_id: "project-00000000-0000-4000-8000-000000000000",
+  task_id: null,
+  state: "creating",
+  state_cause: null,
+  generation: 1,
+  provider: "external",
+  provider_id: null,
+  runtime: null,
+  model: null,
+  prompt: null,
+  repo: null,
+  base_branch: null,
+  branch: null,
+  labels: {},
+  health: "unknown",
+  turn: 0,
+  event_count: 0,
+  last_seq: 0,
+  last_event_type: null,
+  last_event_at: null,
+  last_heartbeat_at: null,
+  created_at: "2026-01-01T00:00:00Z",
+  started_at: null,
+  ended_at: null,
+};
+
 interface Fixture {
   readonly server: ServerDouble;
   readonly watch: SandboxWatch;
@@ -21,6 +49,7 @@ const test = base.extend<{ page: Fixture }>({
     const refusals: Response[] = [];
     const keys: (string | null)[] = [];
     const fetch: typeof globalThis.fetch = async (address, init) => {
+      if (typeof address === "string" && address.endsWith(SANDBOX)) return Response.json(RESOURCE);
       if (init?.method !== "POST") return server.fetch(address, init);
       keys.push(new Headers(init.headers).get("idempotency-key"));
       const refusal = refusals.shift();
@@ -66,4 +95,15 @@ test("a message that was not sent keeps its text, and is sent again under its ke
   expect(new Set(keys)).toEqual(new Set([key]));
   watch.discardMessage(key);
   expect(watch.getSnapshot().messages).toEqual([]);
+});
+
+test("the sandbox is as true as its log, also when a reading is older", async ({ page }) => {
+  const { server, watch } = page;
+  server.append(1, SANDBOX, "STATE_CHANGED", { from: "creating", to: "running", cause: "agent.started" });
+  const { sandbox } = await until(watch, (snapshot) => snapshot.sandbox?.state === "running");
+  expect(sandbox).toMatchObject({ state_cause: "agent.started", event_count: 1, last_event_type: "STATE_CHANGED" });
+  const told = watch.getSnapshot();
+  watch.wake();
+  const again = await until(watch, (snapshot) => snapshot.sandbox !== told.sandbox);
+  expect(again.sandbox).toMatchObject({ state: "running", event_count: 1 });
 });

@@ -1,5 +1,6 @@
 /** All that a page about one sandbox shows: its resource, its log, and the messages sent from here. */
 import type { NewMessage, Sandbox } from "@drover/contract";
+import { foldSandbox } from "@drover/contract/views";
 import { newKey } from "./call.ts";
 import { ClientError } from "./client-error.ts";
 import type { Client } from "./create-client.ts";
@@ -25,8 +26,8 @@ interface WatchOptions extends SandboxLogOptions {
 }
 
 const MESSAGES_KEPT = 200;
-/** A change of state is shown at once, other activity soon, and silence (a late heartbeat) after a while. */
-const REFRESH_MS = { changed: 50, active: 3_000, idle: 15_000 } as const;
+/** Events keep the sandbox true by themselves; what they do not tell is read again, and silence (a late heartbeat) after a while. */
+const REFRESH_MS = { changed: 50, active: 5_000, idle: 15_000 } as const;
 const STATE_EVENT =
   /^(SPAWNED|STATE_CHANGED|TERMINATED|TERMINATED_IDLE|WORKER_REPLACED|sandbox\..*|agent\.(started|completed|waiting|error))$/;
 
@@ -163,7 +164,8 @@ export class SandboxWatch {
     this.foldedHead = log.stats.head;
     const messages =
       fresh.length === 0 ? before.messages : before.messages.map((message) => fresh.reduce(foldReceipt, message));
-    this.change({ log, messages });
+    const sandbox = before.sandbox === undefined ? undefined : toCurrent(before.sandbox, log.events);
+    this.change({ log, messages, sandbox });
     if (fresh.some(isStateEvent) || hasCaughtUp) this.scheduleRefresh(REFRESH_MS.changed);
     else if (fresh.length > 0) this.scheduleRefresh(REFRESH_MS.active);
   }
@@ -182,7 +184,7 @@ export class SandboxWatch {
     this.refreshAt = Number.POSITIVE_INFINITY;
     try {
       const sandbox = await this.client.getSandbox({ params: { sandbox_id: this.sandboxId } });
-      this.change({ sandbox, error: undefined });
+      this.change({ sandbox: toCurrent(sandbox, this.store.getSnapshot().log.events), error: undefined });
     } catch (error) {
       // Expected: refused or unreachable; what was known stays on the page.
       if (!(error instanceof ClientError)) throw error;
@@ -191,5 +193,9 @@ export class SandboxWatch {
     if (this.log === log && log !== undefined) this.scheduleRefresh(REFRESH_MS.idle);
   }
 }
+
+/** The sandbox as of the newest event: a reading may be older than what the log already has. */
+const toCurrent = (sandbox: Sandbox, events: readonly LogEvent[]): Sandbox =>
+  events.slice(events.findLastIndex((event) => event.seq <= sandbox.last_seq) + 1).reduce(foldSandbox, sandbox);
 
 const isStateEvent = (event: LogEvent): boolean => STATE_EVENT.test(event.event_type);

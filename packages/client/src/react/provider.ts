@@ -1,6 +1,7 @@
 /** Gives the hooks their client, and one watch per sandbox to all components of a page. */
 import { createContext, createElement, useContext, useMemo, type ReactNode } from "react";
 import type { Client } from "../create-client.ts";
+import type { SandboxLogOptions } from "../sandbox-log.ts";
 import { SandboxWatch } from "../sandbox-watch.ts";
 
 interface Drover {
@@ -13,10 +14,10 @@ const DroverContext = createContext<Drover | undefined>(undefined);
 /** A watch that nobody subscribes to holds its last snapshot only; this many are remembered. */
 const WATCHES_KEPT = 32;
 
-function toDrover(client: Client): Drover {
+function toDrover(client: Client, logOptions: SandboxLogOptions | undefined): Drover {
   const watches = new Map<string, SandboxWatch>();
   const watchOf = (sandboxId: string) => {
-    const watch = watches.get(sandboxId) ?? new SandboxWatch(client, sandboxId);
+    const watch = watches.get(sandboxId) ?? new SandboxWatch(client, sandboxId, logOptions);
     watches.delete(sandboxId);
     watches.set(sandboxId, watch);
     const [oldest] = watches.keys();
@@ -26,9 +27,16 @@ function toDrover(client: Client): Drover {
   return { client, watchOf };
 }
 
-export function DroverProvider(props: { readonly client: Client; readonly children?: ReactNode }): ReactNode {
-  const drover = useMemo(() => toDrover(props.client), [props.client]);
-  return createElement(DroverContext.Provider, { value: drover }, props.children);
+interface ProviderProps {
+  readonly client: Client;
+  /** How logs of sandboxes are kept; one object for the page's life. */
+  readonly logOptions?: SandboxLogOptions;
+  readonly children?: ReactNode;
+}
+
+export function DroverProvider({ client, logOptions, children }: ProviderProps): ReactNode {
+  const drover = useMemo(() => toDrover(client, logOptions), [client, logOptions]);
+  return createElement(DroverContext.Provider, { value: drover }, children);
 }
 
 export function useDrover(): Drover {
