@@ -9,7 +9,8 @@ import {
   redirect,
 } from "@tanstack/react-router";
 import { Shell } from "./app/shell.tsx";
-import { queryClient, session, whoamiQuery } from "./data/queries.ts";
+import { queryClient, whoamiQuery } from "./data/queries.ts";
+import { session } from "./data/session.ts";
 import { Failed, NotFound, Opening } from "./pages/fallbacks.tsx";
 import { LoginPage } from "./pages/login.tsx";
 import { SandboxesPage } from "./pages/sandboxes.tsx";
@@ -29,6 +30,8 @@ const inside = createRoute({
   id: "inside",
   component: Shell,
   beforeLoad: async ({ location }) => {
+    // Whoever was here before is let in at once; the first refusal shows the door.
+    if (session.wasHere()) return void queryClient.prefetchQuery(whoamiQuery);
     await queryClient.ensureQueryData(whoamiQuery).catch((error: unknown) => {
       // Expected: nobody is logged in. Every other failure is shown by the page.
       if (error instanceof ClientError && error.code === "auth.required") {
@@ -36,6 +39,7 @@ const inside = createRoute({
       }
       throw error;
     });
+    session.enter();
   },
   pendingComponent: Opening,
   errorComponent: Failed,
@@ -48,11 +52,15 @@ const sandboxes = createRoute({
   component: SandboxesPage,
 });
 
+const loadRunPage = () => import("./pages/run.tsx");
+// A link to a run needs it anyway: fetch it while the rest starts.
+if (location.pathname.startsWith("/sandboxes/")) void loadRunPage();
+
 const run = createRoute({
   getParentRoute: () => inside,
   path: "/sandboxes/$sandboxId",
   validateSearch: parseRunSearch,
-  component: lazyRouteComponent(() => import("./pages/run.tsx"), "RunPage"),
+  component: lazyRouteComponent(loadRunPage, "RunPage"),
 });
 
 const settings = createRoute({
@@ -70,6 +78,7 @@ export const router = createRouter({
 });
 
 session.onLost = () => {
+  session.leave();
   queryClient.removeQueries({ queryKey: whoamiQuery.queryKey });
   if (router.state.location.pathname !== "/login") {
     void router.navigate({ to: "/login", search: { return: router.state.location.href } });

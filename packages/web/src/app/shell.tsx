@@ -2,8 +2,7 @@
 import { Link, Outlet, useMatchRoute, useNavigate } from "@tanstack/react-router";
 import { Boxes, CircleHelp, MoonStar, Settings2, Sun } from "lucide-react";
 import { Tooltip as RadixTooltip } from "radix-ui";
-import { useEffect, useState } from "react";
-import { Toaster } from "sonner";
+import { lazy, Suspense, useEffect, useState } from "react";
 import { startFleet } from "../data/fleet.ts";
 import { isDark, toggleTheme, usePreferences } from "../data/preferences.ts";
 import { Button } from "../ui/button.tsx";
@@ -15,6 +14,8 @@ import { ConnectionPill } from "./connection-pill.tsx";
 import { HelpSheet } from "./help-sheet.tsx";
 import { useKeys } from "./keys.ts";
 import { TopBarSlot } from "./top-bar-slot.tsx";
+
+const Toasts = lazy(() => import("./toasts.tsx").then((module) => ({ default: module.Toasts })));
 
 const PLACES = [
   { to: "/", label: "Sandboxes", icon: Boxes, action: "goSandboxes" },
@@ -115,18 +116,9 @@ export function Shell() {
         </nav>
       </div>
       <HelpSheet isOpen={isHelpOpen} onClose={() => setHelpOpen(false)} />
-      <Toaster
-        position="bottom-right"
-        theme={isDark(theme) ? "dark" : "light"}
-        toastOptions={{
-          style: {
-            background: "var(--raised)",
-            color: "var(--ink)",
-            borderColor: "var(--line)",
-            fontFamily: "var(--font-sans)",
-          },
-        }}
-      />
+      <Suspense>
+        <Toasts isDark={isDark(theme)} />
+      </Suspense>
     </RadixTooltip.Provider>
   );
 }

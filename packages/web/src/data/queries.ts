@@ -3,9 +3,7 @@ import { ClientError } from "@drover/client";
 import type { Sandbox, SandboxState } from "@drover/contract";
 import { infiniteQueryOptions, QueryCache, QueryClient, queryOptions, type InfiniteData } from "@tanstack/react-query";
 import { client } from "./client.ts";
-
-/** Told when the server no longer knows this browser. */
-export const session: { onLost: () => void } = { onLost: () => {} };
+import { session } from "./session.ts";
 
 export const queryClient = new QueryClient({
   queryCache: new QueryCache({

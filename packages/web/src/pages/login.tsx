@@ -6,6 +6,7 @@ import { KeyRound, LoaderCircle } from "lucide-react";
 import { useEffect, useRef, useState, type FormEvent } from "react";
 import { client } from "../data/client.ts";
 import { queryClient, whoamiQuery } from "../data/queries.ts";
+import { session } from "../data/session.ts";
 import { Button } from "../ui/button.tsx";
 import { Field } from "../ui/field.tsx";
 import { Mark } from "../ui/mark.tsx";
@@ -34,6 +35,7 @@ export function LoginPage() {
     mutationFn: (given: { readonly token: string; readonly isCode: boolean }) =>
       client.login({ body: { token: given.token } }),
     onSuccess: (whoami) => {
+      session.enter();
       queryClient.clear();
       queryClient.setQueryData(whoamiQuery.queryKey, whoami);
       return router.navigate({ href: back ?? "/", replace: true });
@@ -60,7 +62,7 @@ export function LoginPage() {
         <div className="relative flex items-center gap-3 text-lg font-semibold tracking-tight">
           <Mark size={36} /> Drover
         </div>
-        <div className="relative max-w-md">
+        <div className="relative -m-8 max-w-lg rounded-3xl bg-[oklch(0.2_0.025_163/0.82)] p-8">
           <p className="text-4xl leading-[1.12] font-semibold tracking-tight text-balance">
             Many agents. One steady hand.
           </p>
@@ -87,7 +89,6 @@ export function LoginPage() {
             autoFocus
             spellCheck={false}
             placeholder="drv_u_…"
-            className="font-mono"
             value={token}
             onChange={(event) => setToken(event.target.value)}
             complaint={login.isError ? explain(login.error, login.variables.isCode) : undefined}
@@ -105,38 +106,54 @@ export function LoginPage() {
   );
 }
 
-/** Trails that run side by side and meet. */
+type Point = readonly [number, number];
+
+/** Eleven trails from below that meet in one place: each a cubic curve to it, and one onward. */
+const toTrail = (n: number): readonly [Point, Point, Point, Point] => [
+  [-60 + n * 66, 820],
+  [-20 + n * 60, 560],
+  [120 + n * 34, 470],
+  [300 + (n - 5) * 9, 330],
+];
+
+const toPoint = ([a, b, c, d]: ReturnType<typeof toTrail>, t: number): Point => {
+  const at = (axis: 0 | 1) =>
+    (1 - t) ** 3 * a[axis] + 3 * (1 - t) ** 2 * t * b[axis] + 3 * (1 - t) * t ** 2 * c[axis] + t ** 3 * d[axis];
+  return [at(0), at(1)];
+};
+
+/** Who walks where: trail and distance, from 0 to 1. */
+const WALKERS: readonly (readonly [number, number])[] = [
+  [1, 0.55],
+  [2, 0.78],
+  [3, 0.62],
+  [4, 0.86],
+  [6, 0.7],
+  [7, 0.5],
+  [8, 0.82],
+  [9, 0.6],
+];
+
 function Trails() {
   return (
-    <svg
-      viewBox="0 0 600 800"
-      preserveAspectRatio="xMidYMid slice"
-      className="absolute inset-0 size-full opacity-70"
-      aria-hidden
-    >
-      {Array.from({ length: 11 }, (_, n) => (
-        <path
-          key={n}
-          d={`M ${-60 + n * 66} 820 C ${-20 + n * 60} 560, ${120 + n * 34} 470, ${300 + (n - 5) * 9} 330 S ${470 + n * 5} 120, ${560 + n * 14} -20`}
-          fill="none"
-          stroke={n === 5 ? "oklch(0.78 0.145 163)" : "oklch(0.42 0.045 163)"}
-          strokeWidth={n === 5 ? 2.4 : 1.2}
-        />
-      ))}
-      {[
-        [300, 330],
-        [276, 352],
-        [331, 301],
-        [245, 384],
-      ].map(([cx, cy], n) => (
-        <circle
-          key={n}
-          cx={cx}
-          cy={cy}
-          r={n === 0 ? 5 : 3.4}
-          fill={n === 0 ? "oklch(0.78 0.145 163)" : "oklch(0.95 0.01 100)"}
-        />
-      ))}
+    <svg viewBox="0 0 600 800" preserveAspectRatio="xMidYMid slice" className="absolute inset-0 size-full" aria-hidden>
+      {Array.from({ length: 11 }, (_, n) => {
+        const [a, b, c, d] = toTrail(n);
+        return (
+          <path
+            key={n}
+            d={`M ${a.join(" ")} C ${b.join(" ")}, ${c.join(" ")}, ${d.join(" ")} S ${470 + n * 5} 120, ${560 + n * 14} -20`}
+            fill="none"
+            stroke={n === 5 ? "oklch(0.72 0.13 163)" : "oklch(0.33 0.035 163)"}
+            strokeWidth={n === 5 ? 2.2 : 1.2}
+          />
+        );
+      })}
+      {WALKERS.map(([n, t]) => {
+        const [x, y] = toPoint(toTrail(n), t);
+        return <circle key={n} cx={x} cy={y} r={3.2} fill="oklch(0.86 0.02 130)" />;
+      })}
+      <circle cx={300} cy={330} r={5.5} fill="oklch(0.78 0.145 163)" />
     </svg>
   );
 }

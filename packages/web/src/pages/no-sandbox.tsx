@@ -18,7 +18,7 @@ export function NoSandbox({ onCreate }: { readonly onCreate: () => void }) {
   });
   const curl = toCurl(location.origin);
   return (
-    <div className="mx-auto grid max-w-2xl place-items-center gap-6 py-[10vh] text-center">
+    <div className="mx-auto flex max-w-2xl flex-col items-center gap-6 py-[10vh] text-center">
       <Herd />
       <div>
         <h2 className="text-3xl font-semibold tracking-tight">No sandbox yet</h2>

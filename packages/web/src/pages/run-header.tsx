@@ -3,7 +3,6 @@ import { TERMINAL_SANDBOX_STATES, type Sandbox } from "@drover/contract";
 import { useMutation } from "@tanstack/react-query";
 import { CircleStop } from "lucide-react";
 import { useState, type ReactNode } from "react";
-import { toast } from "sonner";
 import { client } from "../data/client.ts";
 import { formatCount, formatSpan } from "../data/format.ts";
 import { useNow } from "../data/now.ts";
@@ -13,6 +12,7 @@ import { Button } from "../ui/button.tsx";
 import { Confirm } from "../ui/confirm.tsx";
 import { Liveness } from "../ui/liveness.tsx";
 import { StateBadge } from "../ui/state-badge.tsx";
+import { notify } from "../ui/notify.ts";
 
 interface RunHeaderProps {
   readonly sandbox: Sandbox;
@@ -70,14 +70,20 @@ function Terminate({ sandbox }: { readonly sandbox: Sandbox }) {
     mutationFn: () => client.terminateSandbox({ params: { sandbox_id: sandbox.id } }),
     onSuccess: (ended) => {
       queryClient.setQueryData(sandboxQuery(sandbox.id).queryKey, ended);
-      toast.success("The sandbox is terminated");
+      notify.good("The sandbox is terminated");
     },
-    onError: (error) => toast.error(`Not terminated: ${error.message}`),
+    onError: (error) => notify.bad(`Not terminated: ${error.message}`),
   });
   return (
     <>
-      <Button size="small" onClick={() => setAsking(true)} disabled={terminate.isPending} className="max-md:ml-auto">
-        <CircleStop size={13} /> Terminate
+      <Button
+        size="small"
+        onClick={() => setAsking(true)}
+        disabled={terminate.isPending}
+        aria-label="Terminate"
+        className="max-md:ml-auto"
+      >
+        <CircleStop size={13} /> <span className="max-md:hidden">Terminate</span>
       </Button>
       <Confirm
         isOpen={isAsking}

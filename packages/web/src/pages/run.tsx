@@ -14,7 +14,6 @@ import { useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router";
 import { ChevronLeft } from "lucide-react";
 import { useCallback, useDeferredValue, useEffect, useMemo, useState } from "react";
-import { toast } from "sonner";
 import { TopBar } from "../app/top-bar-slot.tsx";
 import { clearConnection, useConnection } from "../data/connection.ts";
 import { isEchoed, useOutbox } from "../data/outbox.ts";
@@ -33,6 +32,7 @@ import { parseKinds, parseRunSearch, type RunSearch } from "../search-params.ts"
 import { copyText } from "../ui/copy.tsx";
 import { Problem } from "../ui/problem.tsx";
 import { RunHeader } from "./run-header.tsx";
+import { notify } from "../ui/notify.ts";
 
 export function RunPage() {
   const { sandboxId } = useParams({ from: "/inside/sandboxes/$sandboxId" });
@@ -70,8 +70,8 @@ function Run({ sandboxId }: { readonly sandboxId: string }) {
   const onCopyLink = useCallback(async (seq: number) => {
     const link = new URL(location.href);
     link.search = `?e=${seq}`;
-    if (await copyText(link.href)) toast.success(`Link to event ${seq} copied`);
-    else toast.error("The browser did not allow copying.");
+    if (await copyText(link.href)) notify.good(`Link to event ${seq} copied`);
+    else notify.bad("The browser did not allow copying.");
   }, []);
   const context = useMemo(
     () => ({

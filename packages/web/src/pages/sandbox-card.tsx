@@ -21,7 +21,7 @@ export const SandboxCard = memo(function SandboxCard({ sandbox, project }: CardP
     (fact) => fact !== undefined && fact !== null,
   );
   return (
-    <li className="group relative flex h-52 flex-col rounded-2xl border border-line bg-surface p-4 shadow-card transition-[border-color,transform] hover:border-line-strong has-focus-visible:border-live">
+    <li className="group relative flex h-56 flex-col rounded-2xl border border-line bg-surface p-4 shadow-card transition-[border-color,transform] hover:border-line-strong has-focus-visible:border-live">
       <div className="flex items-center gap-2">
         <StateBadge state={sandbox.state} />
         <Liveness state={sandbox.state} lastAt={sandbox.last_heartbeat_at} />
@@ -109,7 +109,7 @@ export function CardSkeletons() {
       aria-label="Loading sandboxes"
     >
       {Array.from({ length: 6 }, (_, n) => (
-        <div key={n} className="skeleton h-52 rounded-2xl!" />
+        <div key={n} className="skeleton h-56 rounded-2xl!" />
       ))}
     </div>
   );

@@ -80,8 +80,7 @@ export function SandboxesPage() {
         )}
         <span className="flex-1" />
         <Button look="solid" onClick={() => setCreating(true)} aria-label="New external sandbox">
-          <Plus size={16} /> <span className="hidden sm:inline">New</span>{" "}
-          <Kbd action="create" className="hidden md:inline-flex" />
+          <Plus size={16} /> <span className="hidden sm:inline">New</span> <Kbd action="create" />
         </Button>
       </TopBar>
       <div className="mx-auto max-w-[1500px] px-4 py-5 md:px-6">

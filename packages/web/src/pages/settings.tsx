@@ -7,6 +7,7 @@ import { TopBar } from "../app/top-bar-slot.tsx";
 import { client } from "../data/client.ts";
 import { usePreferences, type Density, type Theme } from "../data/preferences.ts";
 import { queryClient, whoamiQuery } from "../data/queries.ts";
+import { session } from "../data/session.ts";
 import { Button } from "../ui/button.tsx";
 import { Choice } from "../ui/field.tsx";
 import { Section } from "./section.tsx";
@@ -93,6 +94,7 @@ function Logout() {
   const logout = useMutation({
     mutationFn: () => client.logout(),
     onSettled: () => {
+      session.leave();
       queryClient.clear();
       return router.navigate({ to: "/login" });
     },

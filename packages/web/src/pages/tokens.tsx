@@ -3,7 +3,6 @@ import { Role, type CreatedToken, type Token } from "@drover/contract";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { Plus } from "lucide-react";
 import { useState, type FormEvent } from "react";
-import { toast } from "sonner";
 import { client } from "../data/client.ts";
 import { formatAge, formatDay } from "../data/format.ts";
 import { useNow } from "../data/now.ts";
@@ -16,6 +15,7 @@ import { Dialog } from "../ui/dialog.tsx";
 import { Choice, Field } from "../ui/field.tsx";
 import { Problem } from "../ui/problem.tsx";
 import { Section } from "./section.tsx";
+import { notify } from "../ui/notify.ts";
 
 const ROLES = Role.options.map((role) => ({ value: role, label: role }));
 
@@ -27,10 +27,10 @@ export function Tokens() {
   const revoke = useMutation({
     mutationFn: (token: Token) => client.revokeToken({ params: { token_id: token.id } }),
     onSuccess: (token) => {
-      toast.success(`${token.name} is revoked`);
+      notify.good(`${token.name} is revoked`);
       return queries.invalidateQueries({ queryKey: tokensQuery.queryKey });
     },
-    onError: (error) => toast.error(`Not revoked: ${error.message}`),
+    onError: (error) => notify.bad(`Not revoked: ${error.message}`),
   });
   return (
     <Section

@@ -1,8 +1,8 @@
 /** Copies a text and says so. */
 import { Check, Copy as CopyIcon } from "lucide-react";
 import { useState } from "react";
-import { toast } from "sonner";
 import { Button } from "./button.tsx";
+import { notify } from "./notify.ts";
 
 const SAID_FOR_MS = 1_600;
 
@@ -36,7 +36,7 @@ export function CopyButton({
 }) {
   const [isSaid, setSaid] = useState(false);
   const copy = async () => {
-    if (!(await copyText(text))) return toast.error("The browser did not allow copying.");
+    if (!(await copyText(text))) return notify.bad("The browser did not allow copying.");
     setSaid(true);
     setTimeout(() => setSaid(false), SAID_FOR_MS);
   };

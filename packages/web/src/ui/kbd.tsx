@@ -4,7 +4,7 @@ import { cx } from "./class-names.ts";
 
 export function Kbd({ action, className }: { readonly action: ActionName; readonly className?: string }) {
   return (
-    <span className={cx("inline-flex gap-0.5", className)} aria-hidden>
+    <span className={cx("inline-flex gap-0.5 max-md:hidden", className)} aria-hidden>
       {ACTIONS[action].keys.split(" ").map((key, at) => (
         <kbd
           key={`${key}${at}`}

@@ -12,6 +12,8 @@ import { CallStatus } from "./tools.tsx";
 
 const CARD_LINES = 24;
 const MOST_CARDS = 8;
+/** A patch of git names its file in at most so many lines. */
+const HEADER_LINES = 8;
 
 export function Edits({ row }: { readonly row: EditRow }) {
   const [isOpen, toggle] = useOpen(row.seq, true);
@@ -73,15 +75,12 @@ function EditCard({
   readonly isNamed: boolean;
 }) {
   const { onFullDiff } = useRunContext();
-  const lines = useMemo(
-    () =>
-      parseDiff(edit.patch, CARD_LINES + 8)
-        .filter(isBody)
-        .slice(0, CARD_LINES),
-    [edit.patch],
-  );
-  const total = countLines(edit.patch);
-  const isCut = !edit.isComplete || total > lines.length + 6;
+  const { lines, total } = useMemo(() => {
+    const parsed = parseDiff(edit.patch, CARD_LINES + HEADER_LINES);
+    const body = parsed.filter(isBody);
+    return { lines: body.slice(0, CARD_LINES), total: countLines(edit.patch) - (parsed.length - body.length) };
+  }, [edit.patch]);
+  const isCut = !edit.isComplete || total > lines.length;
   return (
     <div className="mt-1.5 max-w-[60rem] overflow-hidden rounded-lg border border-line bg-surface">
       {(isNamed || edit.change !== "modified") && (

@@ -1,0 +1,17 @@
+/** Whether somebody is logged in here, as far as the page knows: the cookie itself is hidden from it. */
+const MARK = "drover.session";
+
+interface Session {
+  /** Told when the server no longer knows this browser. */
+  onLost: () => void;
+  wasHere(): boolean;
+  enter(): void;
+  leave(): void;
+}
+
+export const session: Session = {
+  onLost: () => {},
+  wasHere: () => localStorage.getItem(MARK) !== null,
+  enter: () => localStorage.setItem(MARK, "1"),
+  leave: () => localStorage.removeItem(MARK),
+};
