@@ -16,8 +16,9 @@ const NAME_LIMIT = 200;
 
 export const isHeartbeat = (eventType: string): boolean => HEARTBEATS.has(eventType);
 
+/** Cut between characters: half a surrogate pair could not be stored. */
 const toName = (value: unknown): string | null =>
-  typeof value === "string" && value !== "" ? value.slice(0, NAME_LIMIT) : null;
+  typeof value === "string" && value !== "" ? value.slice(0, NAME_LIMIT).replace(/[\ud800-\udbff]$/, "") : null;
 
 const toTurn = (value: unknown): number | null =>
   typeof value === "number" && Number.isInteger(value) && value >= 0 && value <= POSITIVE_INT_LIMIT ? value : null;

@@ -1,5 +1,6 @@
 /** One HTTP request as bytes on the wire: any path, header or body, also those that a polite client would not send. */
 import { request, type Agent, type IncomingHttpHeaders } from "node:http";
+import { gunzipSync } from "node:zlib";
 
 export interface CallOptions {
   /** Sent as a bearer. */
@@ -15,15 +16,17 @@ export interface CallOptions {
 export interface Answer {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
+  /** As they came. */
   readonly bytes: Buffer;
   readonly text: string;
-  /** The parsed body; undefined when it is not JSON. */
+  /** The parsed body, decompressed if need be; undefined when it is not JSON. */
   // oxlint-disable-next-line typescript/no-explicit-any -- tests assert on its shape
   readonly body: any;
 }
 
-function parseBody(headers: IncomingHttpHeaders, text: string): unknown {
-  return /json/.test(headers["content-type"] ?? "") ? JSON.parse(text) : undefined;
+function parseBody(headers: IncomingHttpHeaders, bytes: Buffer): unknown {
+  if (!/json/.test(headers["content-type"] ?? "")) return undefined;
+  return JSON.parse((headers["content-encoding"] === "gzip" ? gunzipSync(bytes) : bytes).toString("utf8"));
 }
 
 /** `path` is sent unchanged. */
@@ -66,7 +69,7 @@ export function callHttp(
           headers: incoming.headers,
           bytes: all,
           text,
-          body: parseBody(incoming.headers, text),
+          body: parseBody(incoming.headers, all),
         });
       });
     });
