@@ -37,7 +37,12 @@ export async function* runCommand(spec: CommandSpec, signal: AbortSignal): Async
   let waiting = 0;
   let exit: CommandExit | undefined;
 
-  const child = spawn(program, args, { cwd: spec.cwd, env: spec.env, detached: true, stdio: ["ignore", "pipe", "pipe"] });
+  const child = spawn(program, args, {
+    cwd: spec.cwd,
+    env: spec.env,
+    detached: true,
+    stdio: ["ignore", "pipe", "pipe"],
+  });
   const finish = (end: CommandExit) => {
     exit ??= end;
     bell.ring();

@@ -3,7 +3,8 @@ import { AppError } from "@drover/contract";
 import { lstat, realpath } from "node:fs/promises";
 import { dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
 
-const isInside = (root: string, path: string) => path === root || path.startsWith(root.endsWith(sep) ? root : root + sep);
+const isInside = (root: string, path: string) =>
+  path === root || path.startsWith(root.endsWith(sep) ? root : root + sep);
 
 const refuse = (path: string, why: string) => new AppError("request.invalid", `${path} ${why}`);
 

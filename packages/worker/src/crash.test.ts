@@ -37,7 +37,10 @@ async function runToEnd(rig: Rig, peer: Peer, faults: readonly string[]): Promis
 
 const expectWhole = (peer: Peer, rig: Rig) => {
   expect(texts(peer)).toEqual([
-    "first", ...Array.from({ length: COUNT }, (_, index) => `step ${index + 1}`), "Understood: hello", "last",
+    "first",
+    ...Array.from({ length: COUNT }, (_, index) => `step ${index + 1}`),
+    "Understood: hello",
+    "last",
   ]);
   expect(peer.data("agent.file_edited").map((data) => data.change_type)).toEqual(["created", "modified"]);
   expect(readFileSync(join(rig.cwd, "count.txt"), "utf8")).toBe("00\n");
@@ -48,50 +51,79 @@ const expectWhole = (peer: Peer, rig: Rig) => {
   expect(new Set(peer.events.map((event) => event.client_event_id)).size).toBe(peer.events.length);
 };
 
-test.for(FAULT_POINTS)("a worker killed at %s goes on where it was: nothing lost, nothing twice", { timeout: 60_000 }, async (point, { rig }) => {
-  const peer = await rig.peer({ script: SCRIPT });
-  // The message comes when all steps were played, so that it is answered at one place.
-  const queued = peer.until(() => peer.data("agent.waiting").length > 0).then(() => peer.queue("hello"));
-  const pass = point.startsWith("inbox") || point === "outbox.compacting" ? 1 : 2;
-  const exits = await runToEnd(rig, peer, [`${point}:${pass}`]);
-  await queued;
-  expect(exits).toEqual(["SIGKILL", 0]);
-  expectWhole(peer, rig);
-});
+test.for(FAULT_POINTS)(
+  "a worker killed at %s goes on where it was: nothing lost, nothing twice",
+  { timeout: 60_000 },
+  async (point, { rig }) => {
+    const peer = await rig.peer({ script: SCRIPT });
+    // The message comes when all steps were played, so that it is answered at one place.
+    const queued = peer.until(() => peer.data("agent.waiting").length > 0).then(() => peer.queue("hello"));
+    const pass = point.startsWith("inbox") || point === "outbox.compacting" ? 1 : 2;
+    const exits = await runToEnd(rig, peer, [`${point}:${pass}`]);
+    await queued;
+    expect(exits).toEqual(["SIGKILL", 0]);
+    expectWhole(peer, rig);
+  },
+);
 
 test("an agent that kills the worker finds its place again", { timeout: 60_000 }, async ({ rig }) => {
-  const peer = await rig.peer({ script: { steps: [{ text: "one" }, { crash: true }, { text: "two" }, { crash: true }, { text: "three" }] } as never });
+  const peer = await rig.peer({
+    script: { steps: [{ text: "one" }, { crash: true }, { text: "two" }, { crash: true }, { text: "three" }] } as never,
+  });
   expect(await runToEnd(rig, peer, ["", ""])).toEqual(["SIGKILL", "SIGKILL", 0]);
   expect(texts(peer)).toEqual(["one", "two", "three"]);
-  expect(peer.data("agent.started").map((data) => [data.is_resuming, data.resume])).toEqual([[false, null], [true, "native"], [true, "native"]]);
+  expect(peer.data("agent.started").map((data) => [data.is_resuming, data.resume])).toEqual([
+    [false, null],
+    [true, "native"],
+    [true, "native"],
+  ]);
 });
 
-test("a command that was running when the worker died is closed as failed and runs again", { timeout: 60_000 }, async ({ rig }) => {
-  const peer = await rig.peer({ script: { steps: [{ command: { argv: ["node", "-e", "console.log('up'); setTimeout(() => {}, 300)"] } }] } as never });
-  const child = rig.spawn(peer);
-  await peer.until(() => peer.types().includes("command.output"));
-  child.process.kill("SIGKILL");
-  await child.gone;
-  await runToEnd(rig, peer, []);
-  const uses = peer.data("agent.tool_use").map((data) => data.tool_use_id);
-  const results = peer.data("agent.tool_result").map((data) => [data.tool_use_id, data.is_error]);
-  expect(new Set(uses).size).toBe(2);
-  expect(results).toEqual([[uses[0], true], [uses[1], false]]);
-});
+test(
+  "a command that was running when the worker died is closed as failed and runs again",
+  { timeout: 60_000 },
+  async ({ rig }) => {
+    const peer = await rig.peer({
+      script: {
+        steps: [{ command: { argv: ["node", "-e", "console.log('up'); setTimeout(() => {}, 300)"] } }],
+      } as never,
+    });
+    const child = rig.spawn(peer);
+    await peer.until(() => peer.types().includes("command.output"));
+    child.process.kill("SIGKILL");
+    await child.gone;
+    await runToEnd(rig, peer, []);
+    const uses = peer.data("agent.tool_use").map((data) => data.tool_use_id);
+    const results = peer.data("agent.tool_result").map((data) => [data.tool_use_id, data.is_error]);
+    expect(new Set(uses).size).toBe(2);
+    expect(results).toEqual([
+      [uses[0], true],
+      [uses[1], false],
+    ]);
+  },
+);
 
-test("a worker started again while the server is away works on, and reports later", { timeout: 60_000 }, async ({ rig }) => {
-  const peer = await rig.peer({ script: { steps: [{ text: "one" }, { crash: true }, { text: "two" }, { edit: { path: "made", content: "x" } }] } as never });
-  expect(await rig.spawn(peer).gone).toBe("SIGKILL");
-  await peer.stop();
-  const child = rig.spawn(peer, { POST_COMPLETION_SECONDS: "0.05" });
-  await new Promise<void>((resolve) => {
-    const look = () => (child.stderr().includes("assignment.remembered") ? resolve() : setImmediate(look));
-    child.process.stderr?.on("data", look);
-  });
-  await peer.start();
-  expect(await child.gone).toBe(0);
-  expect(texts(peer)).toEqual(["one", "two"]);
-});
+test(
+  "a worker started again while the server is away works on, and reports later",
+  { timeout: 60_000 },
+  async ({ rig }) => {
+    const peer = await rig.peer({
+      script: {
+        steps: [{ text: "one" }, { crash: true }, { text: "two" }, { edit: { path: "made", content: "x" } }],
+      } as never,
+    });
+    expect(await rig.spawn(peer).gone).toBe("SIGKILL");
+    await peer.stop();
+    const child = rig.spawn(peer, { POST_COMPLETION_SECONDS: "0.05" });
+    await new Promise<void>((resolve) => {
+      const look = () => (child.stderr().includes("assignment.remembered") ? resolve() : setImmediate(look));
+      child.process.stderr?.on("data", look);
+    });
+    await peer.start();
+    expect(await child.gone).toBe(0);
+    expect(texts(peer)).toEqual(["one", "two"]);
+  },
+);
 
 test("SIGTERM ends a worker cleanly, with its last events at the server", async ({ rig }) => {
   const peer = await rig.peer({ script: { steps: [{ text: "up" }, { wait: 600 }] } as never });

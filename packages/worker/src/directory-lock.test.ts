@@ -20,7 +20,9 @@ const take = (folder: string) => lockDirectory(folder, `${++taken}`);
 const holdElsewhere = async (folder: string) => {
   const source = `import { lockDirectory } from ${JSON.stringify(new URL("./directory-lock.ts", import.meta.url).href)};
     await lockDirectory(${JSON.stringify(folder)}, "other"); console.log("held"); setInterval(() => {}, 1000);`;
-  const child = spawn(process.execPath, ["--input-type=module-typescript", "-e", source], { stdio: ["ignore", "pipe", "inherit"] });
+  const child = spawn(process.execPath, ["--input-type=module-typescript", "-e", source], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
   await new Promise((resolve) => child.stdout.once("data", resolve));
   return child;
 };

@@ -31,7 +31,7 @@ async function openAppend(path: string): Promise<AppendFile> {
   const handle = await open(path, "a", 0o600);
   return {
     async write(bytes) {
-      for (let at = 0; at < bytes.length; ) at += (await handle.write(bytes, at)).bytesWritten;
+      for (let at = 0; at < bytes.length;) at += (await handle.write(bytes, at)).bytesWritten;
     },
     sync: () => handle.datasync(),
     truncate: (length) => handle.truncate(length),

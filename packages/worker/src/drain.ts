@@ -12,7 +12,7 @@ export function createDrain(isEmpty: () => boolean): Drain {
   const watchers = new Set<() => void>();
   let isOver = false;
   const check = () => {
-    for (const watcher of [...watchers]) watcher();
+    for (const watcher of watchers) watcher();
   };
   return {
     check,

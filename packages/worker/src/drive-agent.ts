@@ -40,11 +40,16 @@ function toNotes({ events, mark, receipt }: AgentStep): Notes {
   return {
     ...toSettled(events),
     ...(mark === undefined ? {} : { mark }),
-    ...(receipt === undefined ? {} : toInjectedNotes(receipt.messageId, receipt.status, { turn, ...(detail === undefined ? {} : { detail }) })),
+    ...(receipt === undefined
+      ? {}
+      : toInjectedNotes(receipt.messageId, receipt.status, { turn, ...(detail === undefined ? {} : { detail }) })),
   };
 }
 
-export function startAgent(parts: DriveParts, session: AgentSession): { readonly done: Promise<AgentEnd>; readonly getActivity: () => Activity } {
+export function startAgent(
+  parts: DriveParts,
+  session: AgentSession,
+): { readonly done: Promise<AgentEnd>; readonly getActivity: () => Activity } {
   const { outbox, clock } = parts;
   let activity: Activity = { status: "running" };
 
@@ -57,7 +62,7 @@ export function startAgent(parts: DriveParts, session: AgentSession): { readonly
 
   const run = async (): Promise<AgentEnd> => {
     const underWay = new Set<Promise<void>>();
-    let failure: unknown;
+    let failure: Error | undefined;
     for (;;) {
       const next = await session.steps.next();
       if (next.done === true) {
@@ -66,12 +71,12 @@ export function startAgent(parts: DriveParts, session: AgentSession): { readonly
       }
       for (const event of next.value.events) activity = foldActivity(activity, event, clock.now());
       const recorded = record(next.value)
-        .catch((error: unknown) => (failure ??= error)) // the journal was closed over us
+        .catch((error: Error) => (failure ??= error)) // the journal was closed over us
         .then(() => void underWay.delete(recorded));
       underWay.add(recorded);
       if (next.value.isBarrier === true) await Promise.all(underWay);
       while (underWay.size >= WINDOW) await Promise.race(underWay);
-      if (failure !== undefined) return { reason: "failed", detail: String(failure), turns: 0 };
+      if (failure !== undefined) return { reason: "failed", detail: failure.message, turns: 0 };
     }
   };
 

@@ -6,7 +6,9 @@ const DEPTH_LIMIT = 48;
 
 const toText = (text: string, limit: number) => {
   const clean = text.replaceAll("\u0000", "\u2400");
-  return (clean.length > limit ? `${clean.slice(0, limit)}… (${clean.length - limit} characters cut)` : clean).toWellFormed();
+  return (
+    clean.length > limit ? `${clean.slice(0, limit)}… (${clean.length - limit} characters cut)` : clean
+  ).toWellFormed();
 };
 
 function toCut(value: unknown, limit: number, depth: number): Json | undefined {

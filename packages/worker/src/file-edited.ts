@@ -20,16 +20,25 @@ export interface EditedFile {
   readonly patch: Patch;
 }
 
-export async function toFileEdited(edited: EditedFile, keepArtifact: (bytes: Buffer) => Promise<string>): Promise<AgentEvent> {
+export async function toFileEdited(
+  edited: EditedFile,
+  keepArtifact: (bytes: Buffer) => Promise<string>,
+): Promise<AgentEvent> {
   const { patch } = edited;
   const isInline = patch.text.length <= INLINE_CHARACTERS;
   return {
     event_type: "agent.file_edited",
     event_data: {
-      turn: edited.turn, tool_use_id: edited.toolUseId, file_path: edited.name, change_type: patch.changeType,
+      turn: edited.turn,
+      tool_use_id: edited.toolUseId,
+      file_path: edited.name,
+      change_type: patch.changeType,
       ...(edited.oldName === undefined ? {} : { old_path: edited.oldName }),
-      lines_added: patch.linesAdded, lines_removed: patch.linesRemoved, diff_preview: toPreview(patch.text),
-      full_diff: isInline ? patch.text : null, full_diff_size: patch.text.length,
+      lines_added: patch.linesAdded,
+      lines_removed: patch.linesRemoved,
+      diff_preview: toPreview(patch.text),
+      full_diff: isInline ? patch.text : null,
+      full_diff_size: patch.text.length,
       ...(isInline ? {} : { full_diff_artifact: await keepArtifact(Buffer.from(patch.text, "utf8")) }),
     },
   };

@@ -16,10 +16,22 @@ async function setUp(activity: Activity = IDLE) {
     send: async (call) => (calls.push(call), { kind: "reply", status: 200, retryAfterSeconds: undefined, body: "{}" }),
     close: () => {},
   };
-  const outbox = await openOutbox({ disk, clock, fault: noFault, openId: "open", limitBytes: 1_000, compactAtBytes: 1e9, onTrouble: () => {} });
+  const outbox = await openOutbox({
+    disk,
+    clock,
+    fault: noFault,
+    openId: "open",
+    limitBytes: 1_000,
+    compactAtBytes: 1e9,
+    onTrouble: () => {},
+  });
   const ending = new AbortController();
-  const heartbeat = startHeartbeat({ outbox, transport, sandboxId: "s", clock, everyMs: 30_000, getActivity: () => activity }, ending.signal);
-  const beats = () => outbox.peek(100, 1e9).map((entry) => JSON.parse(entry.json).event_data as Record<string, unknown>);
+  const heartbeat = startHeartbeat(
+    { outbox, transport, sandboxId: "s", clock, everyMs: 30_000, getActivity: () => activity },
+    ending.signal,
+  );
+  const beats = () =>
+    outbox.peek(100, 1e9).map((entry) => JSON.parse(entry.json).event_data as Record<string, unknown>);
   const end = async () => {
     ending.abort();
     await heartbeat.done;
@@ -69,7 +81,11 @@ test("a heartbeat names the running tool and its age", () => {
   const busy = foldActivity(IDLE, use, since);
   const later = new Date("2026-01-01T00:01:30Z");
   expect(toHeartbeat(busy, 7, later).event_data).toEqual({
-    timestamp: later.toISOString(), status: "running", event_count: 7, tool: "Bash", tool_age_s: 90,
+    timestamp: later.toISOString(),
+    status: "running",
+    event_count: 7,
+    tool: "Bash",
+    tool_age_s: 90,
   });
   const done = foldActivity(busy, { event_type: "agent.tool_result", event_data: { tool_use_id: "t1" } }, later);
   expect(toHeartbeat(done, 8, later).event_data).not.toHaveProperty("tool");

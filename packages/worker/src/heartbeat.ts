@@ -23,7 +23,9 @@ export function toHeartbeat(activity: Activity, eventCount: number, now: Date): 
     event_type: "agent.heartbeat",
     source: "worker",
     event_data: {
-      timestamp: now.toISOString(), status, event_count: eventCount,
+      timestamp: now.toISOString(),
+      status,
+      event_count: eventCount,
       ...(tool === undefined ? {} : { tool: tool.name, tool_age_s: ageSeconds }),
     },
   };
@@ -37,8 +39,13 @@ export function startHeartbeat(parts: HeartbeatParts, signal: AbortSignal): { re
   const sendDirectly = () =>
     parts.transport.send(
       {
-        method: "POST", path: `${API_BASE}/sandboxes/${parts.sandboxId}/heartbeat`, timeoutMs: DIRECT_TIMEOUT_MS,
-        body: JSON.stringify({ status: "degraded", detail: { reason: "the journal cannot grow", pending: outbox.pending } }),
+        method: "POST",
+        path: `${API_BASE}/sandboxes/${parts.sandboxId}/heartbeat`,
+        timeoutMs: DIRECT_TIMEOUT_MS,
+        body: JSON.stringify({
+          status: "degraded",
+          detail: { reason: "the journal cannot grow", pending: outbox.pending },
+        }),
       },
       signal,
     );

@@ -19,7 +19,10 @@ interface Life {
   die(): Promise<void>;
 }
 
-const test = base.extend<{ peer: Peer; live: (disk: MemoryDisk, more?: { refusal?: string; fault?: Fault }) => Promise<Life> }>({
+const test = base.extend<{
+  peer: Peer;
+  live: (disk: MemoryDisk, more?: { refusal?: string; fault?: Fault }) => Promise<Life>;
+}>({
   peer: async ({}, use) => {
     const peer = await startPeer();
     await use(peer);
@@ -29,8 +32,22 @@ const test = base.extend<{ peer: Peer; live: (disk: MemoryDisk, more?: { refusal
     const lives: Life[] = [];
     await use(async (disk, { refusal, fault = noFault } = {}) => {
       const ending = new AbortController();
-      const parts = { clock: systemClock, random: () => 0, fault, log: noLog, sandboxId: SANDBOX_ID, transport: createTransport(peer.url, TOKEN) };
-      const outbox = await openOutbox({ ...parts, disk, openId: `open${lives.length}`, limitBytes: 1e9, compactAtBytes: 1_000, onTrouble: () => {} });
+      const parts = {
+        clock: systemClock,
+        random: () => 0,
+        fault,
+        log: noLog,
+        sandboxId: SANDBOX_ID,
+        transport: createTransport(peer.url, TOKEN),
+      };
+      const outbox = await openOutbox({
+        ...parts,
+        disk,
+        openId: `open${lives.length}`,
+        limitBytes: 1e9,
+        compactAtBytes: 1_000,
+        onTrouble: () => {},
+      });
       const given: InboxMessage[] = [];
       const receipts = startReceipts({ ...parts, outbox }, ending.signal);
       const deliver = (message: InboxMessage) => (given.push(message), refusal);
@@ -39,7 +56,10 @@ const test = base.extend<{ peer: Peer; live: (disk: MemoryDisk, more?: { refusal
         outbox,
         given,
         async inject(message, turn) {
-          await outbox.append([{ event_type: "agent.message_injected", source: "agent", event_data: { message_id: message.id } }], toInjectedNotes(message.id, "seen", { turn }));
+          await outbox.append(
+            [{ event_type: "agent.message_injected", source: "agent", event_data: { message_id: message.id } }],
+            toInjectedNotes(message.id, "seen", { turn }),
+          );
           receipts.wake();
         },
         async die() {
@@ -55,7 +75,10 @@ const test = base.extend<{ peer: Peer; live: (disk: MemoryDisk, more?: { refusal
   },
 });
 
-test("a message is acknowledged as delivered when the agent took it, and as seen when the agent was given it", async ({ peer, live }) => {
+test("a message is acknowledged as delivered when the agent took it, and as seen when the agent was given it", async ({
+  peer,
+  live,
+}) => {
   const life = await live(createMemoryDisk());
   const message = peer.queue("hello");
   await peer.until(() => message.acks.length === 1);
@@ -72,7 +95,10 @@ test("a message that the agent refuses is acknowledged as failed, with the reaso
   expect(message.acks.at(-1)).toMatchObject({ status: "failed", detail: "the agent has ended" });
 });
 
-test("a message taken but not given before a death is given in the next life, without the server's help", async ({ peer, live }) => {
+test("a message taken but not given before a death is given in the next life, without the server's help", async ({
+  peer,
+  live,
+}) => {
   const disk = createMemoryDisk();
   const first = await live(disk);
   const message = peer.queue("hello");
@@ -111,7 +137,8 @@ test("a message that comes again in the same life is given once", async ({ peer,
 });
 
 test("a server without long-poll is asked again and again", async ({ peer, live }) => {
-  peer.intercept = (request) => (request.path.includes("wait=") ? { status: 422, body: { type: "request.invalid" } } : undefined);
+  peer.intercept = (request) =>
+    request.path.includes("wait=") ? { status: 422, body: { type: "request.invalid" } } : undefined;
   const life = await live(createMemoryDisk());
   const message = peer.queue("hello");
   await peer.until(() => message.acks.length === 1);
@@ -119,7 +146,8 @@ test("a server without long-poll is asked again and again", async ({ peer, live 
 });
 
 test("a server without leases is served too", async ({ peer, live }) => {
-  peer.intercept = (request) => (request.path.includes("lease=") ? { status: 422, body: { type: "request.invalid" } } : undefined);
+  peer.intercept = (request) =>
+    request.path.includes("lease=") ? { status: 422, body: { type: "request.invalid" } } : undefined;
   const life = await live(createMemoryDisk());
   peer.queue("hello");
   await peer.until(() => peer.messages[0]?.acks.length === 1);
@@ -127,9 +155,11 @@ test("a server without leases is served too", async ({ peer, live }) => {
 });
 
 test("a receipt the server refuses is not sent for ever", async ({ peer, live }) => {
-  peer.intercept = (request) => (request.path.endsWith("/ack") ? { status: 409, body: { type: "message.illegal_transition" } } : undefined);
+  peer.intercept = (request) =>
+    request.path.endsWith("/ack") ? { status: 409, body: { type: "message.illegal_transition" } } : undefined;
   await live(createMemoryDisk());
-  const acks = () => peer.requests.filter((request) => request.path.endsWith("/ack")).map((request) => request.path.split("/").at(-2));
+  const acks = () =>
+    peer.requests.filter((request) => request.path.endsWith("/ack")).map((request) => request.path.split("/").at(-2));
   const message = peer.queue("hello");
   await peer.until(() => acks().length === 1);
   peer.intercept = () => undefined;

@@ -22,7 +22,11 @@ const MESSAGE = "message:";
 const INJECTED = "injected:";
 
 /** What to note when the agent was given a message: it is no longer waiting, never given again, and a receipt is owed. */
-export const toInjectedNotes = (messageId: string, status: "seen" | "failed", more: { turn: number; detail?: string }): Notes => ({
+export const toInjectedNotes = (
+  messageId: string,
+  status: "seen" | "failed",
+  more: { turn: number; detail?: string },
+): Notes => ({
   [`${MESSAGE}${messageId}`]: null,
   [`${INJECTED}${messageId}`]: { status, ...more } as Json,
   ...toReceiptNote(messageId, status, more),
@@ -44,7 +48,8 @@ export interface InboxParts {
 }
 
 const isInterrupt = (message: InboxMessage) => message.message_type === "interrupt";
-const sortInterruptsFirst = (messages: readonly InboxMessage[]) => messages.toSorted((a, b) => Number(isInterrupt(b)) - Number(isInterrupt(a)));
+const sortInterruptsFirst = (messages: readonly InboxMessage[]) =>
+  messages.toSorted((a, b) => Number(isInterrupt(b)) - Number(isInterrupt(a)));
 
 export function startInbox(parts: InboxParts, signal: AbortSignal): { readonly done: Promise<Ending | undefined> } {
   const { outbox, clock, log } = parts;
@@ -54,14 +59,19 @@ export function startInbox(parts: InboxParts, signal: AbortSignal): { readonly d
   const give = async (message: InboxMessage) => {
     given.add(message.id);
     const refusal = parts.deliver(message);
-    if (refusal !== undefined) await outbox.append([], toInjectedNotes(message.id, "failed", { turn: 0, detail: refusal }));
+    if (refusal !== undefined)
+      await outbox.append([], toInjectedNotes(message.id, "failed", { turn: 0, detail: refusal }));
   };
 
   const accept = async (messages: readonly InboxMessage[]) => {
-    const fresh = messages.filter((message) => !given.has(message.id) && outbox.getNote(INJECTED + message.id) === undefined);
+    const fresh = messages.filter(
+      (message) => !given.has(message.id) && outbox.getNote(INJECTED + message.id) === undefined,
+    );
     for (const message of messages) {
       // The server did not hear our receipt: it is owed again.
-      const past = outbox.getNote(INJECTED + message.id) as { status: "seen" | "failed"; turn?: number; detail?: string } | undefined;
+      const past = outbox.getNote(INJECTED + message.id) as
+        | { status: "seen" | "failed"; turn?: number; detail?: string }
+        | undefined;
       if (past !== undefined) await outbox.note(toReceiptNote(message.id, past.status, { ...past }));
       else if (given.has(message.id)) await outbox.note(toReceiptNote(message.id, "delivered"));
     }
@@ -95,7 +105,7 @@ export function startInbox(parts: InboxParts, signal: AbortSignal): { readonly d
     for (const message of sortInterruptsFirst(kept)) await give(message);
     parts.onOwed();
     let way = 0;
-    for (let failures = 0; !signal.aborted; ) {
+    for (let failures = 0; !signal.aborted;) {
       const verdict = await ask(QUERIES[way] ?? "");
       if (verdict.kind === "ended") return verdict.ending;
       if (verdict.kind === "ok") {
@@ -109,7 +119,11 @@ export function startInbox(parts: InboxParts, signal: AbortSignal): { readonly d
         log("inbox.fell_back", { detail: verdict.detail });
         continue;
       }
-      if (!signal.aborted) await clock.sleep(toDelayMs((failures += 1), verdict.kind === "retry" ? verdict.afterSeconds : undefined, parts.random), signal);
+      if (!signal.aborted)
+        await clock.sleep(
+          toDelayMs((failures += 1), verdict.kind === "retry" ? verdict.afterSeconds : undefined, parts.random),
+          signal,
+        );
     }
     return undefined;
   };

@@ -1,5 +1,14 @@
 /** The worker as a library: the CLI's verb and the tests run it in their own process. */
-export type { AgentCapabilities, AgentEnd, AgentEvent, AgentRuntime, AgentSession, AgentStep, Receipt, WorkOrder } from "./agent-runtime.ts";
+export type {
+  AgentCapabilities,
+  AgentEnd,
+  AgentEvent,
+  AgentRuntime,
+  AgentSession,
+  AgentStep,
+  Receipt,
+  WorkOrder,
+} from "./agent-runtime.ts";
 export { createScripted } from "./agents/scripted.ts";
 export { parseScript, parseScriptText, Script, Step } from "./agents/script.ts";
 export { DEMO_SCRIPT } from "./agents/demo-script.ts";

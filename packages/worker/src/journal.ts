@@ -19,7 +19,8 @@ export interface Loaded {
 export async function loadJournal(disk: Disk): Promise<Loaded | undefined> {
   const bytes = await disk.read(NAME);
   if (bytes === undefined) return undefined;
-  if (!bytes.subarray(0, MAGIC.length).equals(MAGIC)) throw new AppError("config.invalid", `${NAME} is not a worker's journal`);
+  if (!bytes.subarray(0, MAGIC.length).equals(MAGIC))
+    throw new AppError("config.invalid", `${NAME} is not a worker's journal`);
   const { values, end } = scanFrames(bytes, MAGIC.length);
   // Our own file, each record under its checksum: its shape is trusted.
   return { records: values as LogRecord[], end, tornBytes: bytes.length - end };

@@ -30,7 +30,15 @@ const test = base.extend<Fixtures>({
   },
   clock: ({}, use) => use(createManualClock()),
   outbox: async ({ clock }, use) => {
-    const parts = { disk: createMemoryDisk(), clock, fault: noFault, openId: "open", limitBytes: 1e9, compactAtBytes: 1_000, onTrouble: () => {} };
+    const parts = {
+      disk: createMemoryDisk(),
+      clock,
+      fault: noFault,
+      openId: "open",
+      limitBytes: 1e9,
+      compactAtBytes: 1_000,
+      onTrouble: () => {},
+    };
     await use(await openOutbox(parts));
   },
   start: async ({ peer, clock, outbox }, use) => {
@@ -39,7 +47,16 @@ const test = base.extend<Fixtures>({
     const links: Link[] = [];
     await use(async (url = peer.url) => {
       const artifacts = await openArtifactSpool(folder);
-      const parts = { outbox, artifacts, transport: createTransport(url, TOKEN), sandboxId: SANDBOX_ID, clock, random: () => 0, fault: noFault, log: noLog };
+      const parts = {
+        outbox,
+        artifacts,
+        transport: createTransport(url, TOKEN),
+        sandboxId: SANDBOX_ID,
+        clock,
+        random: () => 0,
+        fault: noFault,
+        log: noLog,
+      };
       const link = startLink(parts, ending.signal);
       links.push(link);
       return { ...link, folder };
@@ -50,7 +67,11 @@ const test = base.extend<Fixtures>({
   },
 });
 
-const event = (name: number | string, size = 0): NewEvent => ({ event_type: "agent.message", source: "agent", event_data: { name, filler: "x".repeat(size) } });
+const event = (name: number | string, size = 0): NewEvent => ({
+  event_type: "agent.message",
+  source: "agent",
+  event_data: { name, filler: "x".repeat(size) },
+});
 const range = (count: number) => Array.from({ length: count }, (_, index) => index);
 const sent = (peer: Peer) => peer.events.map((one) => one.event_data.name ?? one.event_type);
 const forever = new AbortController().signal;
@@ -65,7 +86,12 @@ test("events arrive in order, once, in batches within both limits", async ({ pee
   expect(Math.max(...peer.requests.map((request) => request.body.length))).toBeLessThan(1_300_000);
 });
 
-test("a reply lost after the commit leads to a duplicate that the server drops", async ({ peer, outbox, clock, start }) => {
+test("a reply lost after the commit leads to a duplicate that the server drops", async ({
+  peer,
+  outbox,
+  clock,
+  start,
+}) => {
   let drops = 2;
   peer.intercept = () => (drops-- > 0 ? "drop_after" : undefined);
   await outbox.append([event("a"), event("b")]);
@@ -79,7 +105,12 @@ test("a reply lost after the commit leads to a duplicate that the server drops",
   expect(peer.duplicates.count).toBe(4);
 });
 
-test("errors of the server are waited out, longer each time, and Retry-After is kept", async ({ peer, outbox, clock, start }) => {
+test("errors of the server are waited out, longer each time, and Retry-After is kept", async ({
+  peer,
+  outbox,
+  clock,
+  start,
+}) => {
   const answers = [{ status: 502 }, { status: 500 }, { status: 429, retryAfter: 7 }, { status: 503 }];
   peer.intercept = () => answers.shift();
   const waits: number[] = [];
@@ -91,7 +122,12 @@ test("errors of the server are waited out, longer each time, and Retry-After is 
   expect(waits).toEqual([100, 200, 7_100, 800]);
 });
 
-test("a server that is away is tried again until it is back, and nothing is lost", async ({ peer, outbox, clock, start }) => {
+test("a server that is away is tried again until it is back, and nothing is lost", async ({
+  peer,
+  outbox,
+  clock,
+  start,
+}) => {
   await peer.stop();
   let waits = 0;
   const restarted = Promise.withResolvers<void>();
@@ -106,14 +142,22 @@ test("a server that is away is tried again until it is back, and nothing is lost
   expect(sent(peer)).toEqual(range(50));
 });
 
-test("an event the server will never take is replaced by a note, and everything else arrives in order", async ({ peer, outbox, start }) => {
+test("an event the server will never take is replaced by a note, and everything else arrives in order", async ({
+  peer,
+  outbox,
+  start,
+}) => {
   const isPoison = (body: string) => body.includes('"name":13,') || body.includes('"name":777,');
-  peer.intercept = (request) => (isPoison(request.body) ? { status: 422, body: { type: "request.invalid", detail: "no thirteens" } } : undefined);
+  peer.intercept = (request) =>
+    isPoison(request.body) ? { status: 422, body: { type: "request.invalid", detail: "no thirteens" } } : undefined;
   await outbox.append(range(1_000).map((n) => event(n)));
   const link = await start();
   expect(await link.drained(forever)).toBe(true);
   expect(sent(peer)).toEqual(range(1_000).map((n) => (n === 13 || n === 777 ? "worker.event_rejected" : n)));
-  expect(peer.data("worker.event_rejected")[0]).toMatchObject({ event_type: "agent.message", reason: "422 no thirteens" });
+  expect(peer.data("worker.event_rejected")[0]).toMatchObject({
+    event_type: "agent.message",
+    reason: "422 no thirteens",
+  });
   expect(peer.requests.length).toBeLessThan(60);
 });
 

@@ -37,7 +37,11 @@ export interface Link {
 const toRejected = (entry: Entry, detail: string): NewEvent => ({
   event_type: "worker.event_rejected",
   source: "worker",
-  event_data: { event_type: (JSON.parse(entry.json) as NewEvent).event_type, reason: detail.slice(0, 2_000), size: entry.bytes },
+  event_data: {
+    event_type: (JSON.parse(entry.json) as NewEvent).event_type,
+    reason: detail.slice(0, 2_000),
+    size: entry.bytes,
+  },
 });
 
 export function startLink(parts: LinkParts, signal: AbortSignal): Link {
@@ -50,14 +54,20 @@ export function startLink(parts: LinkParts, signal: AbortSignal): Link {
 
   const post = async (path: string, method: "POST" | "PUT", body: string | Buffer): Promise<Verdict> =>
     toVerdict(
-      await parts.transport.send({ method, path: base + path, body, timeoutMs: TIMEOUT_MS, onSent: () => parts.fault("link.sent") }, signal),
+      await parts.transport.send(
+        { method, path: base + path, body, timeoutMs: TIMEOUT_MS, onSent: () => parts.fault("link.sent") },
+        signal,
+      ),
     );
 
   const wait = async (verdict: Extract<Verdict, { kind: "retry" | "refused" }>) => {
     if (signal.aborted) return;
     failures += 1;
     if (failures === 1) log("link.waiting", { detail: verdict.detail });
-    await clock.sleep(toDelayMs(failures, verdict.kind === "retry" ? verdict.afterSeconds : undefined, parts.random), signal);
+    await clock.sleep(
+      toDelayMs(failures, verdict.kind === "retry" ? verdict.afterSeconds : undefined, parts.random),
+      signal,
+    );
   };
   const succeed = () => {
     if (failures > 0) log("link.restored", { failures });

@@ -46,7 +46,8 @@ function foldNotes(state: LogState, notes: Notes | undefined): void {
 function foldAck(state: LogState, n: number): void {
   state.acked = Math.max(state.acked, n);
   const kept = state.entries.findIndex((entry) => entry.n > n);
-  for (const entry of state.entries.splice(0, kept === -1 ? state.entries.length : kept)) state.entryBytes -= entry.bytes;
+  for (const entry of state.entries.splice(0, kept === -1 ? state.entries.length : kept))
+    state.entryBytes -= entry.bytes;
 }
 
 export function foldRecord(state: LogState, record: LogRecord): LogState {

@@ -24,16 +24,25 @@ const makeFolder = () => {
 let opened = 0;
 const open = (disk: Disk, more: Partial<OutboxParts> = {}) =>
   openOutbox({
-    disk, clock: createManualClock(), fault: noFault, openId: `open${++opened}`,
-    limitBytes: 1_000_000, compactAtBytes: 300, onTrouble: () => {}, ...more,
+    disk,
+    clock: createManualClock(),
+    fault: noFault,
+    openId: `open${++opened}`,
+    limitBytes: 1_000_000,
+    compactAtBytes: 300,
+    onTrouble: () => {},
+    ...more,
   });
 
 const event = (name: string | number, size = 0): NewEvent => ({
-  event_type: "agent.message", source: "agent", event_data: { name: String(name), filler: "x".repeat(size) },
+  event_type: "agent.message",
+  source: "agent",
+  event_data: { name: String(name), filler: "x".repeat(size) },
 });
 const names = (outbox: Outbox) =>
   outbox.peek(1e6, 1e9).map((entry) => ((JSON.parse(entry.json) as NewEvent).event_data as { name: string }).name);
-const ids = (outbox: Outbox) => outbox.peek(1e6, 1e9).map((entry) => (JSON.parse(entry.json) as NewEvent).client_event_id ?? "");
+const ids = (outbox: Outbox) =>
+  outbox.peek(1e6, 1e9).map((entry) => (JSON.parse(entry.json) as NewEvent).client_event_id ?? "");
 
 test("what was accepted and not acknowledged is there after a restart, in order, under the same ids", async () => {
   const disk = createMemoryDisk();
@@ -141,8 +150,16 @@ test("zeros or noise behind the last record are never read as a record", async (
   await outbox.append([event("a")]);
   await outbox.close();
   const content = disk.afterKill().get("outbox.journal") ?? MAGIC;
-  const tails = [Buffer.alloc(8), Buffer.alloc(4096), Buffer.from("\0\0\0\0\0\0\0\x01x"), content.subarray(MAGIC.length, -1)];
-  for (const tail of [...tails, ...fc.sample(fc.uint8Array({ maxLength: 200 }), 200).map((bytes) => Buffer.from(bytes))]) {
+  const tails = [
+    Buffer.alloc(8),
+    Buffer.alloc(4096),
+    Buffer.from("\0\0\0\0\0\0\0\x01x"),
+    content.subarray(MAGIC.length, -1),
+  ];
+  for (const tail of [
+    ...tails,
+    ...fc.sample(fc.uint8Array({ maxLength: 200 }), 200).map((bytes) => Buffer.from(bytes)),
+  ]) {
     const torn = await open(createMemoryDisk(new Map([["outbox.journal", Buffer.concat([content, tail])]])));
     // A whole copied head record would be valid; everything else is cut.
     expect(names(torn)[0]).toBe("a");
@@ -253,9 +270,21 @@ test("a batch keeps to both limits but is never empty", async () => {
 
 // --- every death
 
-type Move = { do: "append"; count: number; size: number; wait: boolean } | { do: "ack"; back: number } | { do: "settle" } | { do: "reopen" };
+type Move =
+  | { do: "append"; count: number; size: number; wait: boolean }
+  | { do: "ack"; back: number }
+  | { do: "settle" }
+  | { do: "reopen" };
 const move: fc.Arbitrary<Move> = fc.oneof(
-  { weight: 5, arbitrary: fc.record({ do: fc.constant("append" as const), count: fc.integer({ min: 1, max: 3 }), size: fc.nat(80), wait: fc.boolean() }) },
+  {
+    weight: 5,
+    arbitrary: fc.record({
+      do: fc.constant("append" as const),
+      count: fc.integer({ min: 1, max: 3 }),
+      size: fc.nat(80),
+      wait: fc.boolean(),
+    }),
+  },
   { weight: 3, arbitrary: fc.record({ do: fc.constant("ack" as const), back: fc.nat(4) }) },
   { weight: 1, arbitrary: fc.constant({ do: "settle" as const }) },
   { weight: 1, arbitrary: fc.constant({ do: "reopen" as const }) },
@@ -269,7 +298,12 @@ interface Ledger {
   acked: Set<string>;
 }
 
-async function live(disk: MemoryDisk, moves: readonly Move[], ledger: Ledger, limits: Partial<OutboxParts>): Promise<void> {
+async function live(
+  disk: MemoryDisk,
+  moves: readonly Move[],
+  ledger: Ledger,
+  limits: Partial<OutboxParts>,
+): Promise<void> {
   let outbox = await open(disk, limits);
   const unsettled = new Set<Promise<unknown>>();
   for (const step of moves) {
@@ -277,10 +311,15 @@ async function live(disk: MemoryDisk, moves: readonly Move[], ledger: Ledger, li
       const batch = Array.from({ length: step.count }, (_, index) => `${ledger.made + index}`);
       ledger.made += batch.length;
       ledger.submitted.push(...batch);
-      const done = outbox.append(batch.map((name) => event(name, step.size)), { mark: Number(batch.at(-1)) }).then(
-        () => batch.forEach((name) => ledger.accepted.add(name)),
-        () => {},
-      );
+      const done = outbox
+        .append(
+          batch.map((name) => event(name, step.size)),
+          { mark: Number(batch.at(-1)) },
+        )
+        .then(
+          () => batch.forEach((name) => ledger.accepted.add(name)),
+          () => {},
+        );
       unsettled.add(done);
       if (step.wait && limits.limitBytes === undefined) await done;
     } else if (step.do === "ack") {
@@ -311,7 +350,9 @@ test("without a death, exactly what was accepted and not acknowledged is there, 
       const ledger: Ledger = { made: 0, submitted: [], accepted: new Set(), acked: new Set() };
       await live(disk, plan, ledger, limit);
       const outbox = await open(disk);
-      expect(names(outbox)).toEqual(ledger.submitted.filter((name) => ledger.accepted.has(name) && !ledger.acked.has(name)));
+      expect(names(outbox)).toEqual(
+        ledger.submitted.filter((name) => ledger.accepted.has(name) && !ledger.acked.has(name)),
+      );
     }),
     { numRuns: 150 },
   );
@@ -319,28 +360,36 @@ test("without a death, exactly what was accepted and not acknowledged is there, 
 
 test("a death at any byte of any write loses nothing accepted, doubles nothing, and keeps order and marks", async () => {
   await fc.assert(
-    fc.asyncProperty(moves, limits, fc.array(fc.nat(3_000), { minLength: 1, maxLength: 4 }), fc.option(fc.nat(50)), async (plan, limit, lives, keep) => {
-      let content = new Map<string, Buffer>();
-      const ledger: Ledger = { made: 0, submitted: [], accepted: new Set(), acked: new Set() };
-      for (const life of lives) {
-        const disk = createMemoryDisk(content, life + 1);
-        await Promise.race([live(disk, plan, ledger, limit), disk.died]);
-        await Promise.resolve();
-        content = keep === null ? disk.afterKill() : disk.afterPowerLoss(keep);
-        const found = await open(createMemoryDisk(content));
-        const there = names(found);
-        // In order, none twice.
-        expect(there).toEqual(ledger.submitted.filter((name) => there.includes(name)));
-        expect(new Set(ids(found)).size).toBe(there.length);
-        // Everything accepted and not acknowledged is there; what was never handed in is not.
-        expect([...ledger.accepted].filter((name) => !ledger.acked.has(name) && !there.includes(name))).toEqual([]);
-        // The mark is that of the last record on disk, or of a later one that was acknowledged.
-        const mark = found.getNote("mark");
-        if (there.length > 0) expect(mark).toBe(Number(there.at(-1)));
-        // What died half-way and did not survive was never accepted: the next life starts from what is there.
-        ledger.submitted = ledger.submitted.filter((name) => there.includes(name) || ledger.accepted.has(name) || ledger.acked.has(name));
-      }
-    }),
+    fc.asyncProperty(
+      moves,
+      limits,
+      fc.array(fc.nat(3_000), { minLength: 1, maxLength: 4 }),
+      fc.option(fc.nat(50)),
+      async (plan, limit, lives, keep) => {
+        let content = new Map<string, Buffer>();
+        const ledger: Ledger = { made: 0, submitted: [], accepted: new Set(), acked: new Set() };
+        for (const life of lives) {
+          const disk = createMemoryDisk(content, life + 1);
+          await Promise.race([live(disk, plan, ledger, limit), disk.died]);
+          await Promise.resolve();
+          content = keep === null ? disk.afterKill() : disk.afterPowerLoss(keep);
+          const found = await open(createMemoryDisk(content));
+          const there = names(found);
+          // In order, none twice.
+          expect(there).toEqual(ledger.submitted.filter((name) => there.includes(name)));
+          expect(new Set(ids(found)).size).toBe(there.length);
+          // Everything accepted and not acknowledged is there; what was never handed in is not.
+          expect([...ledger.accepted].filter((name) => !ledger.acked.has(name) && !there.includes(name))).toEqual([]);
+          // The mark is that of the last record on disk, or of a later one that was acknowledged.
+          const mark = found.getNote("mark");
+          if (there.length > 0) expect(mark).toBe(Number(there.at(-1)));
+          // What died half-way and did not survive was never accepted: the next life starts from what is there.
+          ledger.submitted = ledger.submitted.filter(
+            (name) => there.includes(name) || ledger.accepted.has(name) || ledger.acked.has(name),
+          );
+        }
+      },
+    ),
     { numRuns: 400 },
   );
 });

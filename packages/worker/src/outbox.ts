@@ -154,7 +154,9 @@ export async function openOutbox(parts: OutboxParts): Promise<Outbox> {
     listNotes: (prefix) => [...state.notes].filter(([key]) => key.startsWith(prefix)),
     peek(maxEvents, maxBytes) {
       let bytes = 0;
-      const count = state.entries.slice(0, maxEvents).findIndex((entry, index) => (bytes += entry.bytes) > maxBytes && index > 0);
+      const count = state.entries
+        .slice(0, maxEvents)
+        .findIndex((entry, index) => (bytes += entry.bytes) > maxBytes && index > 0);
       return state.entries.slice(0, count === -1 ? maxEvents : count);
     },
     ack(n) {

@@ -17,7 +17,11 @@ const TIMEOUT_MS = 15_000;
 export type ReceiptStatus = "delivered" | "seen" | "failed";
 
 /** The note that makes a receipt owed. */
-export const toReceiptNote = (messageId: string, status: ReceiptStatus, more: { turn?: number; detail?: string } = {}): Notes => ({
+export const toReceiptNote = (
+  messageId: string,
+  status: ReceiptStatus,
+  more: { turn?: number; detail?: string } = {},
+): Notes => ({
   [`${PREFIX}${messageId}:${status}`]: { status, ...more } as Json,
 });
 
@@ -46,11 +50,13 @@ export function startReceipts(parts: ReceiptParts, signal: AbortSignal): Receipt
   const sendFirst = async (key: string, body: Json) => {
     const messageId = key.slice(PREFIX.length, key.lastIndexOf(":"));
     const path = `${API_BASE}/sandboxes/${parts.sandboxId}/messages/${messageId}/ack`;
-    return toVerdict(await parts.transport.send({ method: "POST", path, body: JSON.stringify(body), timeoutMs: TIMEOUT_MS }, signal));
+    return toVerdict(
+      await parts.transport.send({ method: "POST", path, body: JSON.stringify(body), timeoutMs: TIMEOUT_MS }, signal),
+    );
   };
 
   const run = async (): Promise<Ending | undefined> => {
-    for (let failures = 0; !signal.aborted; ) {
+    for (let failures = 0; !signal.aborted;) {
       const [first] = outbox.listNotes(PREFIX);
       if (first === undefined) {
         drain.check();

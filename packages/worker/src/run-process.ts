@@ -4,12 +4,13 @@ import { parseFault } from "./fault.ts";
 import { stderrLog } from "./log.ts";
 import { EXIT_CODES, runWorker } from "./run-worker.ts";
 
-/** Resolves to the exit code; what is wrong with the start is one line on standard error. */
-export async function runProcess(): Promise<number> {
-  const env = { ...process.env };
+/** `own` is `process.env` itself: the credential is taken out of it. Resolves to the exit code; what is wrong with the
+ *  start is one line on standard error. */
+export async function runProcess(own: NodeJS.ProcessEnv): Promise<number> {
+  const env = { ...own };
   // Whatever this process starts from now on inherits no credential.
-  delete process.env.SANDBOX_TOKEN;
-  delete process.env.DROVER_FAULT;
+  delete own.SANDBOX_TOKEN;
+  delete own.DROVER_FAULT;
   const ending = new AbortController();
   for (const name of ["SIGTERM", "SIGINT"] as const) process.once(name, () => ending.abort(name));
   try {
@@ -19,7 +20,12 @@ export async function runProcess(): Promise<number> {
     stderrLog("worker.ended", { ...exit });
     return exit.code;
   } catch (error) {
-    const detail = error instanceof AppError ? error.message : error instanceof Error ? (error.stack ?? error.message) : String(error);
+    const detail =
+      error instanceof AppError
+        ? error.message
+        : error instanceof Error
+          ? (error.stack ?? error.message)
+          : String(error);
     process.stderr.write(`drover worker: cannot start: ${detail}\n`);
     return EXIT_CODES.failed;
   }

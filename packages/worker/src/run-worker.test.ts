@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "vitest";
 import { SANDBOX_ID } from "./fixtures/peer.ts";
@@ -9,26 +9,46 @@ const steps = (...list: unknown[]) => ({ script: { steps: list } as never });
 
 test("a worker plays its script from started to shutdown, every agent event with its turn", async ({ rig }) => {
   const peer = await rig.peer({
-    ...steps({ thinking: "hm" }, { text: "hello {{prompt}}" }, { tool_use: { name: "Read", input: { file_path: "a" }, result: "b" } }, { turn: "next" }, { text: "bye" }),
+    ...steps(
+      { thinking: "hm" },
+      { text: "hello {{prompt}}" },
+      { tool_use: { name: "Read", input: { file_path: "a" }, result: "b" } },
+      { turn: "next" },
+      { text: "bye" },
+    ),
     post_completion_s: 0.01,
   });
   const { exit } = rig.run(peer);
   expect(await exit).toEqual({ code: 0, reason: "timeout", unsent: 0 });
   const types = peer.types().filter((type) => type !== "agent.heartbeat");
   expect(types).toEqual([
-    "agent.started", "agent.thinking", "agent.message", "agent.tool_use", "agent.tool_result", "agent.turn_complete",
-    "agent.message", "agent.completed", "agent.waiting", "agent.shutdown",
+    "agent.started",
+    "agent.thinking",
+    "agent.message",
+    "agent.tool_use",
+    "agent.tool_result",
+    "agent.turn_complete",
+    "agent.message",
+    "agent.completed",
+    "agent.waiting",
+    "agent.shutdown",
   ]);
   expect(peer.data("agent.message")).toEqual([
     { turn: 1, content: "hello do it", content_length: 11 },
     { turn: 2, content: "bye", content_length: 3 },
   ]);
   expect(peer.data("agent.completed")[0]).toMatchObject({ success: true, turns: 2, turn: 2, final_output: "bye" });
-  for (const event of peer.events.filter((one) => one.event_type.startsWith("agent.") && one.event_type !== "agent.heartbeat")) {
+  for (const event of peer.events.filter(
+    (one) => one.event_type.startsWith("agent.") && one.event_type !== "agent.heartbeat",
+  )) {
     expect(event.event_data).toHaveProperty("turn");
   }
   const [use] = peer.data("agent.tool_use");
-  expect(peer.data("agent.tool_result")[0]).toMatchObject({ tool_use_id: use?.tool_use_id, result: "b", is_error: false });
+  expect(peer.data("agent.tool_result")[0]).toMatchObject({
+    tool_use_id: use?.tool_use_id,
+    result: "b",
+    is_error: false,
+  });
 });
 
 test("edits are real, and git accepts their diffs in order", async ({ rig }) => {
@@ -37,7 +57,7 @@ test("edits are real, and git accepts their diffs in order", async ({ rig }) => 
     ...steps(
       { edit: { path: "src/a b.txt", content: "one\ntwo\nthree\n" } },
       { edit: { path: "src/a b.txt", find: "two", replace: "zwei" } },
-      { edit: { path: "src/a b.txt", rename: "src/ä\"c.txt", find: "one", replace: "eins" } },
+      { edit: { path: "src/a b.txt", rename: 'src/ä"c.txt', find: "one", replace: "eins" } },
       { edit: { path: "empty", content: "" } },
       { edit: { path: "no-newline", content: "x" } },
       { edit: { path: "no-newline", content: "x\n" } },
@@ -51,7 +71,16 @@ test("edits are real, and git accepts their diffs in order", async ({ rig }) => 
   await rig.run(peer).exit;
   const edits = peer.data("agent.file_edited");
   expect(edits.map((edit) => edit.change_type)).toEqual([
-    "created", "modified", "renamed", "created", "created", "modified", "created", "created", "deleted", "deleted",
+    "created",
+    "modified",
+    "renamed",
+    "created",
+    "created",
+    "modified",
+    "created",
+    "created",
+    "deleted",
+    "deleted",
   ]);
   expect(edits[1]).toMatchObject({ lines_added: 1, lines_removed: 1, file_path: "src/a b.txt", turn: 1 });
   expect(edits[2]).toMatchObject({ old_path: "src/a b.txt", file_path: 'src/ä"c.txt' });
@@ -62,7 +91,8 @@ test("edits are real, and git accepts their diffs in order", async ({ rig }) => 
     const patch = (edit.full_diff as string | null) ?? peer.artifacts.get(edit.full_diff_artifact as string);
     execFileSync("git", ["apply", "--index", "-"], { cwd: clone, input: patch as string });
   }
-  const list = (cwd: string) => execFileSync("find", [".", "-type", "f", "-not", "-path", "./.git/*"], { cwd }).toString().split("\n").sort();
+  const list = (cwd: string) =>
+    execFileSync("find", [".", "-type", "f", "-not", "-path", "./.git/*"], { cwd }).toString().split("\n").sort();
   expect(list(clone)).toEqual(list(rig.cwd));
   for (const name of list(clone).filter((one) => one !== "")) {
     expect(readFileSync(join(clone, name), "utf8")).toBe(readFileSync(join(rig.cwd, name), "utf8"));
@@ -75,7 +105,12 @@ test("edits are real, and git accepts their diffs in order", async ({ rig }) => 
 
 test("an edit outside the working directory is refused and the work goes on", async ({ rig }) => {
   const peer = await rig.peer({
-    ...steps({ edit: { path: "../out.txt", content: "x" } }, { edit: { path: "/etc/drover-test", content: "x" } }, { edit: { path: ".git/config", content: "x" } }, { text: "still here" }),
+    ...steps(
+      { edit: { path: "../out.txt", content: "x" } },
+      { edit: { path: "/etc/drover-test", content: "x" } },
+      { edit: { path: ".git/config", content: "x" } },
+      { text: "still here" },
+    ),
     post_completion_s: 0.01,
   });
   await rig.run(peer).exit;
@@ -86,28 +121,45 @@ test("an edit outside the working directory is refused and the work goes on", as
 });
 
 test("a command's output is streamed with offsets and its exit code is told", async ({ rig }) => {
-  const print = "process.stdout.write('ä1'); process.stderr.write('oh'); setTimeout(() => { process.stdout.write('2\\0'); process.exit(3) }, 50)";
-  const peer = await rig.peer({ ...steps({ command: { argv: ["node", "-e", print] } }, { command: { argv: ["no-such-program"] } }), post_completion_s: 0.01 });
+  const print =
+    "process.stdout.write('ä1'); process.stderr.write('oh'); setTimeout(() => { process.stdout.write('2\\0'); process.exit(3) }, 50)";
+  const peer = await rig.peer({
+    ...steps({ command: { argv: ["node", "-e", print] } }, { command: { argv: ["no-such-program"] } }),
+    post_completion_s: 0.01,
+  });
   await rig.run(peer).exit;
   const chunks = peer.data("command.output");
   const out = chunks.filter((chunk) => chunk.stream === "stdout");
   expect(out.map((chunk) => chunk.chunk).join("")).toBe("ä12\u2400");
   expect(out.map((chunk) => chunk.offset)).toEqual(out.length === 1 ? [0] : [0, 3]);
-  expect(chunks.filter((chunk) => chunk.stream === "stderr").map((chunk) => chunk.chunk).join("")).toBe("oh");
+  expect(
+    chunks
+      .filter((chunk) => chunk.stream === "stderr")
+      .map((chunk) => chunk.chunk)
+      .join(""),
+  ).toBe("oh");
   expect(peer.data("agent.tool_result")[0]).toMatchObject({ is_error: true, exit_code: 3 });
   expect(peer.data("agent.tool_result")[1]).toMatchObject({ is_error: true, exit_code: null });
 });
 
 test("the agent's processes do not inherit the worker's token", async ({ rig }) => {
-  const peer = await rig.peer({ ...steps({ command: { argv: ["node", "-p", "JSON.stringify(process.env)"] } }), post_completion_s: 0.01 });
+  const peer = await rig.peer({
+    ...steps({ command: { argv: ["node", "-p", "JSON.stringify(process.env)"] } }),
+    post_completion_s: 0.01,
+  });
   const child = rig.spawn(peer, { POST_COMPLETION_SECONDS: "0.01" });
   expect(await child.gone).toBe(0);
-  const printed = peer.data("command.output").map((chunk) => chunk.chunk).join("");
+  const printed = peer
+    .data("command.output")
+    .map((chunk) => chunk.chunk)
+    .join("");
   expect(printed).toContain(SANDBOX_ID);
   expect(printed).not.toContain("drv_s_");
 });
 
-test("a message is given to the agent in the running turn, answered, and its receipts arrive in order", async ({ rig }) => {
+test("a message is given to the agent in the running turn, answered, and its receipts arrive in order", async ({
+  rig,
+}) => {
   const peer = await rig.peer(steps({ text: "working" }, { wait: 600 }));
   const worker = rig.run(peer);
   await peer.until(() => peer.types().includes("agent.message"));
@@ -124,28 +176,50 @@ test("a message is given to the agent in the running turn, answered, and its rec
 });
 
 test("a message sent to the queue waits for the end of the turn", async ({ rig }) => {
-  const peer = await rig.peer(steps({ text: "one" }, { wait: 0.2 }, { text: "two" }, { turn: "next" }, { text: "three" }));
-  peer.queue("later", { delivery: "queue" });
+  const untilGo = "setInterval(() => require('node:fs').existsSync('go') && process.exit(), 5)";
+  const peer = await rig.peer(
+    steps({ command: { argv: ["node", "-e", untilGo] } }, { text: "two" }, { turn: "next" }, { text: "three" }),
+  );
+  const message = peer.queue("later", { delivery: "queue" });
   rig.run(peer);
+  await peer.until(() => message.acks.length === 1 && peer.types().includes("agent.tool_use"));
+  writeFileSync(join(rig.cwd, "go"), "");
   await peer.until(() => peer.types().includes("agent.completed"));
-  const order = peer.types().filter((type) => ["agent.message", "agent.turn_complete", "agent.message_injected"].includes(type));
-  expect(order).toEqual(["agent.message", "agent.message", "agent.turn_complete", "agent.message_injected", "agent.message", "agent.message"]);
+  expect(peer.types().filter((type) => /agent\.(message|turn_complete|message_injected)$/.test(type))).toEqual([
+    "agent.message",
+    "agent.turn_complete",
+    "agent.message_injected",
+    "agent.message",
+    "agent.message",
+  ]);
 });
 
-test("an interrupt stops a running command at once, keeps the worker, and the next message opens a new turn", async ({ rig }) => {
+test("an interrupt stops a running command at once, keeps the worker, and the next message opens a new turn", async ({
+  rig,
+}) => {
   const peer = await rig.peer(
-    steps({ command: { argv: ["node", "-e", "console.log('up'); setInterval(() => {}, 1000)"] } }, { text: "never said" }, { turn: "next" }, { text: "next turn" }),
+    steps(
+      { command: { argv: ["node", "-e", "console.log('up'); setInterval(() => {}, 1000)"] } },
+      { text: "never said" },
+      { turn: "next" },
+      { text: "next turn" },
+    ),
   );
   rig.run(peer);
   await peer.until(() => peer.types().includes("command.output"));
   const stop = peer.queue("stop, please", { type: "interrupt" });
   await peer.until(() => stop.acks.length === 2 && peer.types().includes("agent.waiting"));
-  expect(peer.data("agent.interrupted")).toEqual([{ turn: 1, reason: "stop, please", was_running: true, message_id: stop.id }]);
+  expect(peer.data("agent.interrupted")).toEqual([
+    { turn: 1, reason: "stop, please", was_running: true, message_id: stop.id },
+  ]);
   expect(peer.data("agent.tool_result")[0]).toMatchObject({ is_error: true, signal: "SIGTERM" });
   expect(peer.types()).not.toContain("agent.completed");
   peer.queue("go on");
   await peer.until(() => peer.types().includes("agent.completed"));
-  expect(peer.data("agent.message").map((one) => [one.turn, one.content])).toEqual([[2, "Understood: go on"], [3, "next turn"]]);
+  expect(peer.data("agent.message").map((one) => [one.turn, one.content])).toEqual([
+    [2, "Understood: go on"],
+    [3, "next turn"],
+  ]);
 });
 
 test("an interrupt overtakes messages that came before it", async ({ rig }) => {
@@ -154,7 +228,10 @@ test("an interrupt overtakes messages that came before it", async ({ rig }) => {
   peer.queue("halt", { type: "interrupt" });
   rig.run(peer);
   await peer.until(() => peer.types().includes("agent.message_injected"));
-  expect(peer.types().filter((type) => /injected|interrupted/.test(type))).toEqual(["agent.interrupted", "agent.message_injected"]);
+  expect(peer.types().filter((type) => /injected|interrupted/.test(type))).toEqual([
+    "agent.interrupted",
+    "agent.message_injected",
+  ]);
 });
 
 test("after completion a message opens a new turn that completes again", async ({ rig }) => {
@@ -168,14 +245,23 @@ test("after completion a message opens a new turn that completes again", async (
 
 test("a permission is asked for, and what is refused is left out", async ({ rig }) => {
   const peer = await rig.peer({
-    ...steps({ permission: { tool: "Bash", seconds: 600 } }, { text: "allowed" }, { permission: { tool: "Bash", seconds: 0 } }, { text: "denied" }, { text: "end" }),
+    ...steps(
+      { permission: { tool: "Bash", seconds: 600 } },
+      { text: "allowed" },
+      { permission: { tool: "Bash", seconds: 0 } },
+      { text: "denied" },
+      { text: "end" },
+    ),
     post_completion_s: 0.01,
   });
   const { exit } = rig.run(peer);
   await peer.until(() => peer.types().includes("agent.permission_requested"));
   peer.queue("yes, go");
   await exit;
-  expect(peer.data("agent.permission_answered").map((one) => [one.decision, one.by])).toEqual([["allow", "user"], ["deny", "timeout"]]);
+  expect(peer.data("agent.permission_answered").map((one) => [one.decision, one.by])).toEqual([
+    ["allow", "user"],
+    ["deny", "timeout"],
+  ]);
   expect(peer.data("agent.message").map((one) => one.content)).toEqual(["allowed", "end"]);
 });
 
@@ -183,7 +269,12 @@ test("an error does not end the work, a failure does, and both leave the worker 
   const peer = await rig.peer(steps({ error: "hiccup" }, { text: "on" }, { fail: "no way" }, { text: "never" }));
   rig.run(peer);
   await peer.until(() => peer.types().includes("agent.waiting"));
-  expect(peer.types().filter((type) => !/heartbeat|started/.test(type))).toEqual(["agent.error", "agent.message", "agent.failed", "agent.waiting"]);
+  expect(peer.types().filter((type) => !/heartbeat|started/.test(type))).toEqual([
+    "agent.error",
+    "agent.message",
+    "agent.failed",
+    "agent.waiting",
+  ]);
 });
 
 test("a script that is not valid is told as agent.failed, never as an exception", async ({ rig }) => {
@@ -212,7 +303,10 @@ test("a fenced worker stops, and its last events are still brought", async ({ ri
   const peer = await rig.peer(steps({ text: "up" }, { wait: 600 }));
   const { exit } = rig.run(peer);
   await peer.until(() => peer.types().includes("agent.message"));
-  peer.intercept = (request) => (request.path.endsWith("/events") ? undefined : { status: 409, body: { type: "sandbox.fenced", detail: "generation 2" } });
+  peer.intercept = (request) =>
+    request.path.endsWith("/events")
+      ? undefined
+      : { status: 409, body: { type: "sandbox.fenced", detail: "generation 2" } };
   peer.queue("wake the long-poll");
   expect(await exit).toEqual({ code: 4, reason: "fenced: generation 2", unsent: 0 });
   expect(peer.data("agent.shutdown")).toMatchObject([{ reason: "fenced" }]);
@@ -228,7 +322,8 @@ test("a second worker for the same sandbox is refused", async ({ rig }) => {
 test("the environment wins over the assignment", async ({ rig }) => {
   const peer = await rig.peer({ ...steps({ text: "{{prompt}}" }), prompt: "from the server" });
   const task = Buffer.from(JSON.stringify({ task: { description: "from the task" } })).toString("base64");
-  await rig.run(peer, { TASK_DATA_BASE64: task, INITIAL_PROMPT: "from the prompt", POST_COMPLETION_SECONDS: "0.01" }).exit;
+  await rig.run(peer, { TASK_DATA_BASE64: task, INITIAL_PROMPT: "from the prompt", POST_COMPLETION_SECONDS: "0.01" })
+    .exit;
   expect(peer.data("agent.message")[0]).toMatchObject({ content: "from the task" });
 });
 
@@ -237,6 +332,12 @@ test("a run that is over is not reported as started again when its worker restar
   await rig.run(peer).exit;
   await rig.run(peer).exit;
   expect(peer.types().filter((type) => type !== "agent.heartbeat")).toEqual([
-    "agent.started", "agent.message", "agent.completed", "agent.waiting", "agent.shutdown", "agent.waiting", "agent.shutdown",
+    "agent.started",
+    "agent.message",
+    "agent.completed",
+    "agent.waiting",
+    "agent.shutdown",
+    "agent.waiting",
+    "agent.shutdown",
   ]);
 });

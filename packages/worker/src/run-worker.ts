@@ -38,7 +38,7 @@ export interface WorkerParts {
 
 const DEFAULTS: WorkerParts = {
   clock: systemClock,
-  random: Math.random,
+  random: () => randomBytes(4).readUInt32BE() / 2 ** 32,
   fault: noFault,
   log: noLog,
   runtimes: { scripted: createScripted() },
@@ -81,14 +81,24 @@ const toStarted = (order: WorkOrder, runtime: AgentRuntime, assignment: Assignme
   event_type: "agent.started",
   source: "worker",
   event_data: {
-    turn: 0, timestamp: now.toISOString(), sdk: runtime.name, model: order.model, task: order.prompt.slice(0, 2_000), task_description_length: order.prompt.length,
-    branch: assignment.branch, generation: assignment.generation, is_resuming: order.mark !== undefined,
-    resume: order.mark === undefined ? null : runtime.capabilities.resume, capabilities: { ...runtime.capabilities },
+    turn: 0,
+    timestamp: now.toISOString(),
+    sdk: runtime.name,
+    model: order.model,
+    task: order.prompt.slice(0, 2_000),
+    task_description_length: order.prompt.length,
+    branch: assignment.branch,
+    generation: assignment.generation,
+    is_resuming: order.mark !== undefined,
+    resume: order.mark === undefined ? null : runtime.capabilities.resume,
+    capabilities: { ...runtime.capabilities },
   },
 });
 
 const toShutdown = (reason: string, turns: number, now: Date): NewEvent => ({
-  event_type: "agent.shutdown", source: "worker", event_data: { turn: turns, reason, total_turns: turns, timestamp: now.toISOString() },
+  event_type: "agent.shutdown",
+  source: "worker",
+  event_data: { turn: turns, reason, total_turns: turns, timestamp: now.toISOString() },
 });
 
 interface Open {
@@ -99,7 +109,11 @@ interface Open {
   readonly childEnv: Readonly<Record<string, string>>;
 }
 
-async function prepareOrder({ parts, settings, outbox, childEnv }: Open, assignment: Assignment, keepArtifact: WorkOrder["keepArtifact"]): Promise<WorkOrder> {
+async function prepareOrder(
+  { parts, settings, outbox, childEnv }: Open,
+  assignment: Assignment,
+  keepArtifact: WorkOrder["keepArtifact"],
+): Promise<WorkOrder> {
   await mkdir(settings.cwd, { recursive: true });
   return {
     prompt: settings.prompt ?? assignment.prompt ?? "",
@@ -122,7 +136,13 @@ interface Senders {
 }
 
 /** Waits for the first of: the agent's end, the server's last word, the signal. Then ends the others. */
-async function work(open: Open, assignment: Assignment, senders: Senders, order: WorkOrder, signal: AbortSignal): Promise<WorkerExit> {
+async function work(
+  open: Open,
+  assignment: Assignment,
+  senders: Senders,
+  order: WorkOrder,
+  signal: AbortSignal,
+): Promise<WorkerExit> {
   const { parts, settings, outbox, transport } = open;
   const name = settings.scriptFile === undefined ? assignment.runtime : "scripted";
   const runtime = parts.runtimes[name];
@@ -134,7 +154,15 @@ async function work(open: Open, assignment: Assignment, senders: Senders, order:
 
   const stop = new AbortController();
   const inner = AbortSignal.any([signal, stop.signal]);
-  const common = { outbox, transport, sandboxId: settings.sandboxId, clock: parts.clock, random: parts.random, fault: parts.fault, log: parts.log };
+  const common = {
+    outbox,
+    transport,
+    sandboxId: settings.sandboxId,
+    clock: parts.clock,
+    random: parts.random,
+    fault: parts.fault,
+    log: parts.log,
+  };
 
   // A run that is over and only waits for messages is not started again: its state at the server stays what it is.
   if (outbox.getNote(SETTLED) !== true) await outbox.append([toStarted(order, runtime, assignment, parts.clock.now())]);
@@ -146,31 +174,55 @@ async function work(open: Open, assignment: Assignment, senders: Senders, order:
   const heartbeat = startHeartbeat({ ...common, everyMs, getActivity: agent.getActivity }, inner);
   const inbox = startInbox(
     {
-      ...common, pollMs: settings.pollMs, onOwed: receipts.wake,
+      ...common,
+      pollMs: settings.pollMs,
+      onOwed: receipts.wake,
       deliver: (message) => (message.message_type === "interrupt" ? session.interrupt(message) : session.send(message)),
     },
     inner,
   );
 
   const ended = Promise.race([link.done, inbox.done, receipts.done]).then((ending) => ({ ending }));
-  const first: { ending?: Ending | undefined; end?: AgentEnd } = await Promise.race([ended, agent.done.then((end) => ({ end }))]);
+  const first: { ending?: Ending | undefined; end?: AgentEnd } = await Promise.race([
+    ended,
+    agent.done.then((end) => ({ end })),
+  ]);
   stop.abort();
   const end = await agent.done;
   await Promise.all([heartbeat.done, inbox.done]);
   const { ending } = first;
   const reason = ending?.reason ?? (signal.aborted ? String(signal.reason ?? "signal") : end.reason);
   await outbox.append([toShutdown(reason, end.turns, parts.clock.now())]).catch(() => {}); // a full disk: there is nobody left to tell
-  if (ending !== undefined) return { code: toExitCode(ending), reason: `${ending.reason}: ${ending.detail}`, unsent: 0 };
-  return { code: end.reason === "failed" ? EXIT_CODES.failed : EXIT_CODES.done, reason: end.detail ?? reason, unsent: 0 };
+  if (ending !== undefined)
+    return { code: toExitCode(ending), reason: `${ending.reason}: ${ending.detail}`, unsent: 0 };
+  return {
+    code: end.reason === "failed" ? EXIT_CODES.failed : EXIT_CODES.done,
+    reason: end.detail ?? reason,
+    unsent: 0,
+  };
 }
 
 async function runOpen(open: Open, signal: AbortSignal): Promise<WorkerExit> {
   const { parts, settings, outbox, transport } = open;
-  const common = { outbox, transport, sandboxId: settings.sandboxId, clock: parts.clock, random: parts.random, fault: parts.fault, log: parts.log };
+  const common = {
+    outbox,
+    transport,
+    sandboxId: settings.sandboxId,
+    clock: parts.clock,
+    random: parts.random,
+    fault: parts.fault,
+    log: parts.log,
+  };
   const fetched = await fetchAssignment(common, signal);
   if (fetched.kind === "closed") return { code: EXIT_CODES.done, reason: "signal", unsent: outbox.pending };
-  if (fetched.kind === "ended") return { code: toExitCode(fetched.ending), reason: `${fetched.ending.reason}: ${fetched.ending.detail}`, unsent: outbox.pending };
-  if (fetched.kind === "refused") throw new AppError("config.invalid", `the server refused the assignment: ${fetched.detail}`);
+  if (fetched.kind === "ended")
+    return {
+      code: toExitCode(fetched.ending),
+      reason: `${fetched.ending.reason}: ${fetched.ending.detail}`,
+      unsent: outbox.pending,
+    };
+  if (fetched.kind === "refused")
+    throw new AppError("config.invalid", `the server refused the assignment: ${fetched.detail}`);
 
   const artifacts = await openArtifactSpool(join(settings.stateDir, "artifacts"));
   const order = await prepareOrder(open, fetched.assignment, (bytes) => artifacts.keep(bytes));
@@ -190,20 +242,34 @@ async function runOpen(open: Open, signal: AbortSignal): Promise<WorkerExit> {
 }
 
 /** Runs one worker until its work is over, the server ends it, or `signal` is aborted. Rejects with an AppError when it cannot start. */
-export async function runWorker(env: Environment, signal: AbortSignal, given: Partial<WorkerParts> = {}): Promise<WorkerExit> {
+export async function runWorker(
+  env: Environment,
+  signal: AbortSignal,
+  given: Partial<WorkerParts> = {},
+): Promise<WorkerExit> {
   const parts = { ...DEFAULTS, ...given };
   const settings = parseSettings(env, process.cwd());
   const lock = await lockDirectory(settings.stateDir, newId());
   const transport = parts.createTransport(settings.callbackUrl, settings.token);
   try {
     const outbox = await openOutbox({
-      disk: await openDisk(settings.stateDir), clock: parts.clock, fault: parts.fault, openId: newId(),
-      limitBytes: parts.outboxLimitBytes, compactAtBytes: COMPACT_AT_BYTES,
-      onTrouble: (error) => (error === undefined ? parts.log("outbox.recovered") : parts.log("outbox.waiting", { detail: error.code === "ENOSPC" ? "the disk is full" : error.message })),
+      disk: await openDisk(settings.stateDir),
+      clock: parts.clock,
+      fault: parts.fault,
+      openId: newId(),
+      limitBytes: parts.outboxLimitBytes,
+      compactAtBytes: COMPACT_AT_BYTES,
+      onTrouble: (error) =>
+        error === undefined
+          ? parts.log("outbox.recovered")
+          : parts.log("outbox.waiting", { detail: error.code === "ENOSPC" ? "the disk is full" : error.message }),
     });
     if (outbox.tornBytes > 0) parts.log("outbox.torn", { bytes: outbox.tornBytes });
     try {
-      return await runOpen({ parts, settings, outbox, transport, childEnv: toChildEnv(env, dirname(process.execPath)) }, signal);
+      return await runOpen(
+        { parts, settings, outbox, transport, childEnv: toChildEnv(env, dirname(process.execPath)) },
+        signal,
+      );
     } finally {
       await outbox.close();
     }

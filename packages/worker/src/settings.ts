@@ -90,7 +90,9 @@ const SECRETS = new Set(["SANDBOX_TOKEN"]);
 
 /** What the agent's processes get: everything but the worker's credential, and a `node` that exists. */
 export function toChildEnv(env: Environment, nodeDirectory: string): Record<string, string> {
-  const kept = Object.entries(env).filter((pair): pair is [string, string] => pair[1] !== undefined && !SECRETS.has(pair[0]));
+  const kept = Object.entries(env).filter(
+    (pair): pair is [string, string] => pair[1] !== undefined && !SECRETS.has(pair[0]),
+  );
   const { PATH, ...rest } = Object.fromEntries(kept);
   return { ...rest, PATH: [PATH, nodeDirectory].filter((part) => part !== undefined && part !== "").join(":") };
 }

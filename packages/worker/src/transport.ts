@@ -14,7 +14,12 @@ export interface Call {
 }
 
 export type Reply =
-  | { readonly kind: "reply"; readonly status: number; readonly retryAfterSeconds: number | undefined; readonly body: string }
+  | {
+      readonly kind: "reply";
+      readonly status: number;
+      readonly retryAfterSeconds: number | undefined;
+      readonly body: string;
+    }
   | { readonly kind: "unreachable"; readonly detail: string };
 
 /** Contract: never rejects; an abort is `unreachable`. Whether an unanswered request was carried out is unknown. */
@@ -58,7 +63,8 @@ const read = async (response: IncomingMessage): Promise<Reply> => {
   };
 };
 
-const toContentType = (body: string | Buffer) => (typeof body === "string" ? "application/json" : "application/octet-stream");
+const toContentType = (body: string | Buffer) =>
+  typeof body === "string" ? "application/json" : "application/octet-stream";
 
 export function createTransport(url: string, token: string): Transport {
   const { options, prefix, isSecure } = parseAddress(url);
@@ -68,11 +74,17 @@ export function createTransport(url: string, token: string): Transport {
   const attempt = (call: Call, signal: AbortSignal) =>
     new Promise<{ reply: Reply; isStale: boolean }>((resolve) => {
       const outgoing = request({
-        ...options, agent, method: call.method, path: prefix + call.path,
+        ...options,
+        agent,
+        method: call.method,
+        path: prefix + call.path,
         signal: AbortSignal.any([signal, AbortSignal.timeout(call.timeoutMs)]),
         headers: {
-          authorization: `Bearer ${token}`, accept: "application/json",
-          ...(call.body === undefined ? {} : { "content-type": toContentType(call.body), "content-length": Buffer.byteLength(call.body) }),
+          authorization: `Bearer ${token}`,
+          accept: "application/json",
+          ...(call.body === undefined
+            ? {}
+            : { "content-type": toContentType(call.body), "content-length": Buffer.byteLength(call.body) }),
         },
       });
       const fail = (error: NodeJS.ErrnoException) =>
@@ -82,7 +94,9 @@ export function createTransport(url: string, token: string): Transport {
           isStale: outgoing.reusedSocket && error.code === "ECONNRESET",
         });
       outgoing.once("error", fail);
-      outgoing.once("response", (response) => read(response).then((reply) => resolve({ reply, isStale: false }), fail));
+      outgoing.once("response", (response) => {
+        read(response).then((reply) => resolve({ reply, isStale: false }), fail);
+      });
       if (call.onSent !== undefined) outgoing.once("finish", call.onSent);
       outgoing.end(call.body);
     });

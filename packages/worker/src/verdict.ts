@@ -1,5 +1,5 @@
 /** What a reply means to a worker. Pure; the table of errors decides, never a message. */
-import { type ErrorCode, ERRORS, isErrorCode } from "@drover/contract";
+import { type ErrorCode, ERRORS, isErrorCode, Problem } from "@drover/contract";
 import type { Reply } from "./transport.ts";
 
 /** Why the server wants no more from this worker. */
@@ -14,7 +14,15 @@ export type Verdict =
   | { readonly kind: "retry"; readonly afterSeconds: number | undefined; readonly detail: string }
   | { readonly kind: "ended"; readonly ending: Ending }
   /** The server will never take this request. */
-  | { readonly kind: "refused"; readonly status: number; readonly code: ErrorCode | undefined; readonly detail: string };
+  | {
+      readonly kind: "refused";
+      readonly status: number;
+      readonly code: ErrorCode | undefined;
+      readonly detail: string;
+    };
+
+/** The parts of a problem that a worker reads, all of them optional: a proxy may have written it. */
+const ProblemBody = Problem.pick({ type: true, title: true, detail: true }).partial();
 
 interface ProblemText {
   readonly code: ErrorCode | undefined;
@@ -23,9 +31,9 @@ interface ProblemText {
 
 function readProblem(body: string): ProblemText {
   try {
-    const { type, detail, title } = JSON.parse(body) as { type?: unknown; detail?: unknown; title?: unknown };
-    const code = typeof type === "string" ? (type.split(/[/:#]/).at(-1) ?? "") : "";
-    return { code: isErrorCode(code) ? code : undefined, detail: String(detail ?? title ?? "") };
+    const { type = "", detail, title } = ProblemBody.parse(JSON.parse(body));
+    const code = type.split(/[/:#]/).at(-1) ?? "";
+    return { code: isErrorCode(code) ? code : undefined, detail: detail ?? title ?? "" };
   } catch {
     // Expected: a proxy's page instead of our JSON.
     return { code: undefined, detail: body.slice(0, 200) };
@@ -55,7 +63,10 @@ export function toVerdict(reply: Reply): Verdict {
   const problem = readProblem(body);
   const ending = toEnding(status, problem);
   if (ending !== undefined) return { kind: "ended", ending };
-  const isRetried = problem.code === undefined ? status >= 500 || status === 408 || status === 429 || status < 400 : ERRORS[problem.code].retry;
+  const isRetried =
+    problem.code === undefined
+      ? status >= 500 || status === 408 || status === 429 || status < 400
+      : ERRORS[problem.code].retry;
   const detail = `${status} ${problem.detail}`.trim();
   if (isRetried) return { kind: "retry", afterSeconds: reply.retryAfterSeconds, detail };
   // A 404 without our code comes from something between us and the server, such as a proxy that is being replaced.

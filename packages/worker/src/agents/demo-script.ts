@@ -65,22 +65,30 @@ const README = `# Binomial coefficients
 `;
 
 const todo = (...done: ("pending" | "in_progress" | "completed")[]) => ({
-  todo: ["Look at the workspace", "Write binomial.mjs", "Write tests", "Make the tests pass", "Document it"].map((content, index) => ({
-    content, status: done[index] ?? "pending",
-  })),
+  todo: ["Look at the workspace", "Write binomial.mjs", "Write tests", "Make the tests pass", "Document it"].map(
+    (content, index) => ({
+      content,
+      status: done[index] ?? "pending",
+    }),
+  ),
 });
 
 export const DEMO_SCRIPT = parseScript({
   name: "demo",
   steps: [
     { wait: 1 },
-    { text: "I'll write a small module that computes **binomial coefficients**, with tests, and run everything to be sure it works.\n\nPlan:\n1. look at the workspace\n2. write `binomial.mjs`\n3. write tests\n4. run them and fix what fails\n5. document it" },
+    {
+      text: "I'll write a small module that computes **binomial coefficients**, with tests, and run everything to be sure it works.\n\nPlan:\n1. look at the workspace\n2. write `binomial.mjs`\n3. write tests\n4. run them and fix what fails\n5. document it",
+    },
     { wait: 1.5 },
     todo("in_progress"),
     { wait: 1 },
     { command: { argv: ["ls", "-la"], timeout: 30 } },
     { wait: 2 },
-    { thinking: "Plain ES modules and Node's built-in test runner are enough here; no dependency is needed. The textbook formula n! / (k! (n-k)!) is the obvious start. I should check it with a value that does not fit in a double." },
+    {
+      thinking:
+        "Plain ES modules and Node's built-in test runner are enough here; no dependency is needed. The textbook formula n! / (k! (n-k)!) is the obvious start. I should check it with a value that does not fit in a double.",
+    },
     { wait: 2.5 },
     todo("completed", "in_progress"),
     { wait: 1.5 },
@@ -97,9 +105,14 @@ export const DEMO_SCRIPT = parseScript({
     { command: { argv: ["node", "--test", "--test-reporter=spec", "binomial.test.mjs"], timeout: 60 } },
     { wait: 2.5 },
     { turn: "next" },
-    { thinking: "Two of three pass. `binomial(60, 30)` is wrong: 60! is far above 2^53, so the factorials lose digits and the quotient is off. Multiplying and dividing step by step with BigInt keeps every intermediate value an integer." },
+    {
+      thinking:
+        "Two of three pass. `binomial(60, 30)` is wrong: 60! is far above 2^53, so the factorials lose digits and the quotient is off. Multiplying and dividing step by step with BigInt keeps every intermediate value an integer.",
+    },
     { wait: 3 },
-    { text: "The test for large numbers fails: the factorials do not fit in a double. I'll switch to an exact, multiplicative form with `BigInt`." },
+    {
+      text: "The test for large numbers fails: the factorials do not fit in a double. I'll switch to an exact, multiplicative form with `BigInt`.",
+    },
     { wait: 1.5 },
     todo("completed", "completed", "completed", "in_progress"),
     { wait: 1 },
@@ -118,7 +131,9 @@ export const DEMO_SCRIPT = parseScript({
     todo("completed", "completed", "completed", "completed", "completed"),
     { wait: 1 },
     { turn: "next" },
-    { text: "Done: `binomial.mjs` is exact for any size, **3 of 3 tests pass**, and the README says how to run it.\n\nAnything else? Write to me: I answer while I wait." },
+    {
+      text: "Done: `binomial.mjs` is exact for any size, **3 of 3 tests pass**, and the README says how to run it.\n\nAnything else? Write to me: I answer while I wait.",
+    },
     { wait_for_message: { seconds: 20, text: "Anything else?" } },
   ],
   on_message: [
@@ -136,9 +151,13 @@ export const DEMO_SCRIPT = parseScript({
     {
       steps: [
         { wait: 0.6 },
-        { thinking: "A message came in while I was working. It stands in my next step, so I answer it before I go on." },
+        {
+          thinking: "A message came in while I was working. It stands in my next step, so I answer it before I go on.",
+        },
         { wait: 0.6 },
-        { text: "You wrote: “{{message}}”\n\nI am the scripted demo agent, so I play a script and cannot act on it. But your message took the real way: queued, delivered, and seen in turn {{turn}}. Ask me to run the *tests* and I will." },
+        {
+          text: "You wrote: “{{message}}”\n\nI am the scripted demo agent, so I play a script and cannot act on it. But your message took the real way: queued, delivered, and seen in turn {{turn}}. Ask me to run the *tests* and I will.",
+        },
       ],
     },
   ],

@@ -24,7 +24,8 @@ async function loadVersion(path: ConfinedPath): Promise<FileVersion | undefined>
   });
   if (bytes === undefined) return undefined;
   const text = bytes.toString("utf8");
-  if (text.includes("\u0000") || !Buffer.from(text, "utf8").equals(bytes)) throw refuse(`${path.name} is not a text file`);
+  if (text.includes("\u0000") || !Buffer.from(text, "utf8").equals(bytes))
+    throw refuse(`${path.name} is not a text file`);
   return { name: path.name, text, isExecutable: ((await stat(path.absolute)).mode & 0o111) !== 0 };
 }
 
@@ -45,7 +46,12 @@ export async function hashFile(cwd: string, path: string): Promise<string> {
 }
 
 /** `isRedo`: a death may have left both names of a renamed file. */
-export async function planEdit(cwd: string, edit: Edit, fill: (text: string) => string, isRedo = false): Promise<EditPlan> {
+export async function planEdit(
+  cwd: string,
+  edit: Edit,
+  fill: (text: string) => string,
+  isRedo = false,
+): Promise<EditPlan> {
   const from = await confine(cwd, fill(edit.path));
   const to = edit.rename === undefined ? from : await confine(cwd, fill(edit.rename));
   const before = await loadVersion(from);

@@ -38,7 +38,8 @@ export function createMailbox(): Mailbox {
     if (watches.length > 16) watches.shift();
     return controller.signal;
   };
-  const find = (isBetweenTurns: boolean) => messages.findIndex((message) => isBetweenTurns || message.delivery !== "queue");
+  const find = (isBetweenTurns: boolean) =>
+    messages.findIndex((message) => isBetweenTurns || message.delivery !== "queue");
 
   return {
     put(message) {

@@ -6,7 +6,12 @@ const OpenTool = z.object({
   id: z.string(),
   tool: z.string(),
   /** For an edit: what the file held before it, and the events to record once it is made. */
-  edit: z.object({ before: z.string(), events: z.array(z.object({ event_type: z.string(), event_data: z.record(z.string(), z.json()) })) }).optional(),
+  edit: z
+    .object({
+      before: z.string(),
+      events: z.array(z.object({ event_type: z.string(), event_data: z.record(z.string(), z.json()) })),
+    })
+    .optional(),
 });
 export type OpenTool = z.infer<typeof OpenTool>;
 
@@ -32,7 +37,16 @@ const Place = z.object({
 export type Place = z.infer<typeof Place>;
 
 export const startPlace = (run: string): Place => ({
-  v: 1, phase: "working", run, step: 0, turn: 1, toolCount: 0, fileCount: 0, isSkipping: false, isOver: false, lastText: "",
+  v: 1,
+  phase: "working",
+  run,
+  step: 0,
+  turn: 1,
+  toolCount: 0,
+  fileCount: 0,
+  isSkipping: false,
+  isOver: false,
+  lastText: "",
 });
 
 /** The place a mark names; a mark that another version wrote is no place. */

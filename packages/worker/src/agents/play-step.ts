@@ -45,22 +45,37 @@ const isYes = (text: string) => /^\s*(y|yes|ok|okay|allow|approve|go)\b/i.test(t
 
 async function* playPermission(stage: Stage, permission: Permission): Playing {
   const requestId = `permission-${stage.place.run}-${stage.place.turn}-${stage.place.step}`;
-  yield record(stage, [say(stage, "agent.permission_requested", { request_id: requestId, tool: permission.tool, input: fillDeep(stage, permission.input) })]);
+  yield record(stage, [
+    say(stage, "agent.permission_requested", {
+      request_id: requestId,
+      tool: permission.tool,
+      input: fillDeep(stage, permission.input),
+    }),
+  ]);
   await pause(stage, permission.seconds, listen(stage, true));
   const stopped = whatStopped(stage);
   if (stopped !== undefined) return stopped;
   const message = stage.place.answer === undefined ? stage.mailbox.take(true) : undefined;
   const decision = message === undefined ? permission.otherwise : isYes(message.content) ? "allow" : "deny";
-  const answered = say(stage, "agent.permission_answered", { request_id: requestId, decision, by: message === undefined ? "timeout" : "user" });
+  const answered = say(stage, "agent.permission_answered", {
+    request_id: requestId,
+    decision,
+    by: message === undefined ? "timeout" : "user",
+  });
   advance(stage.place);
   // Left out in the same record as the refusal: a death in between must not turn it into a yes.
   if (decision === "deny") advance(stage.place);
   if (message === undefined) yield record(stage, [answered]);
   else {
     const injected = say(stage, "agent.message_injected", {
-      message_id: message.id, message_type: message.message_type, content: message.content, content_length: message.content.length,
+      message_id: message.id,
+      message_type: message.message_type,
+      content: message.content,
+      content_length: message.content.length,
     });
-    yield record(stage, [injected, answered], { receipt: { messageId: message.id, status: "seen", turn: stage.place.turn } });
+    yield record(stage, [injected, answered], {
+      receipt: { messageId: message.id, status: "seen", turn: stage.place.turn },
+    });
   }
   return "done";
 }
@@ -83,13 +98,15 @@ async function* playTurn(stage: Stage): Playing {
 /** `onMail` answers messages that arrived, when this step is not itself part of an answer. */
 export function playStep(stage: Stage, step: PlainStep, onMail: () => Playing): Playing {
   if ("text" in step) return playText(stage, step.text);
-  if ("thinking" in step) return tell(stage, "agent.thinking", { content: fill(stage, step.thinking), thinking_type: "scripted" });
+  if ("thinking" in step)
+    return tell(stage, "agent.thinking", { content: fill(stage, step.thinking), thinking_type: "scripted" });
   if ("tool_use" in step) return playToolUse(stage, step);
   if ("edit" in step) return playEdit(stage, step);
   if ("command" in step) return playCommand(stage, step);
   if ("todo" in step) return playTodo(stage, step);
   if ("wait" in step) return playWait(stage, step.wait, onMail);
-  if ("wait_for_message" in step) return playWaitForMessage(stage, step.wait_for_message.seconds, step.wait_for_message.text);
+  if ("wait_for_message" in step)
+    return playWaitForMessage(stage, step.wait_for_message.seconds, step.wait_for_message.text);
   if ("permission" in step) return playPermission(stage, step.permission);
   if ("error" in step) return tell(stage, "agent.error", { error: fill(stage, step.error) });
   if ("crash" in step) return playCrash(stage);

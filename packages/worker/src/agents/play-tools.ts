@@ -4,7 +4,20 @@ import { runCommand } from "../command.ts";
 import { toFileEdited } from "../file-edited.ts";
 import { applyEdit, type EditPlan, hashFile, planEdit } from "./edit-file.ts";
 import type { Edit, PlainStep } from "./script.ts";
-import { closeTool, fill, fillDeep, finish, openTool, pause, type Play, type Playing, record, say, type Stage, whatStopped } from "./stage.ts";
+import {
+  closeTool,
+  fill,
+  fillDeep,
+  finish,
+  openTool,
+  pause,
+  type Play,
+  type Playing,
+  record,
+  say,
+  type Stage,
+  whatStopped,
+} from "./stage.ts";
 
 type StepOf<Key extends string> = Extract<PlainStep, Record<Key, unknown>>;
 
@@ -28,14 +41,22 @@ export const playToolUse: Play<StepOf<"tool_use">> = async function* (stage, { t
 
 export const playTodo: Play<StepOf<"todo">> = async function* (stage, { todo }) {
   const id = openTool(stage, "TodoWrite");
-  const use = say(stage, "agent.tool_use", { tool: "TodoWrite", tool_use_id: id, input: { todos: fillDeep(stage, todo) } });
-  yield finish(stage, [use, closeTool(stage, id, "TodoWrite", { text: "Todos updated.", isError: false, durationMs: 0 })]);
+  const use = say(stage, "agent.tool_use", {
+    tool: "TodoWrite",
+    tool_use_id: id,
+    input: { todos: fillDeep(stage, todo) },
+  });
+  yield finish(stage, [
+    use,
+    closeTool(stage, id, "TodoWrite", { text: "Todos updated.", isError: false, durationMs: 0 }),
+  ]);
   return "done";
 };
 
 function toEditTool(edit: Edit, plan: EditPlan | undefined): { tool: string; input: Record<string, unknown> } {
   if (edit.delete === true) return { tool: "Delete", input: { file_path: edit.path } };
-  if (edit.find !== undefined) return { tool: "Edit", input: { file_path: edit.path, old_string: edit.find, new_string: edit.replace ?? "" } };
+  if (edit.find !== undefined)
+    return { tool: "Edit", input: { file_path: edit.path, old_string: edit.find, new_string: edit.replace ?? "" } };
   if (edit.content === undefined) return { tool: "Rename", input: { file_path: edit.path, new_path: edit.rename } };
   return { tool: "Write", input: { file_path: edit.path, content: plan?.after?.text ?? edit.content } };
 }
@@ -54,10 +75,21 @@ export const playEdit: Play<StepOf<"edit">> = async function* (stage, { edit }) 
     return "done";
   }
   const before = await hashFile(order.cwd, plan.from.name);
-  const result = closeTool(stage, id, tool, { text: plan.patch === undefined ? "Nothing changed." : `${plan.patch.changeType} ${plan.to.name}`, isError: false, durationMs: 0 });
+  const result = closeTool(stage, id, tool, {
+    text: plan.patch === undefined ? "Nothing changed." : `${plan.patch.changeType} ${plan.to.name}`,
+    isError: false,
+    durationMs: 0,
+  });
   const oldName = plan.to.name === plan.from.name ? undefined : plan.from.name;
   const edited =
-    plan.patch === undefined ? [] : [await toFileEdited({ turn: place.turn, toolUseId: id, name: plan.to.name, oldName, patch: plan.patch }, order.keepArtifact)];
+    plan.patch === undefined
+      ? []
+      : [
+          await toFileEdited(
+            { turn: place.turn, toolUseId: id, name: plan.to.name, oldName, patch: plan.patch },
+            order.keepArtifact,
+          ),
+        ];
   const events = [...edited, result];
   // On disk before the file changes: after a death in between, the edit is made and told, once.
   place.open = { id, tool, edit: { before, events: JSON.parse(JSON.stringify(events)) } };
@@ -88,10 +120,23 @@ export const playCommand: Play<StepOf<"command">> = async function* (stage, { co
   const { order } = stage;
   const argv = fillDeep(stage, command.argv);
   const id = openTool(stage, "Bash");
-  yield record(stage, [say(stage, "agent.tool_use", { tool: "Bash", tool_use_id: id, input: { command: argv.map(toShellWord).join(" "), argv } })], { isBarrier: true });
+  yield record(
+    stage,
+    [
+      say(stage, "agent.tool_use", {
+        tool: "Bash",
+        tool_use_id: id,
+        input: { command: argv.map(toShellWord).join(" "), argv },
+      }),
+    ],
+    { isBarrier: true },
+  );
   const started = order.clock.now().getTime();
   const timeout = command.timeout === undefined ? [] : [AbortSignal.timeout(command.timeout * 1_000)];
-  const run = runCommand({ argv, cwd: order.cwd, env: order.env }, AbortSignal.any([stage.signal, stage.mailbox.interruption(), ...timeout]));
+  const run = runCommand(
+    { argv, cwd: order.cwd, env: order.env },
+    AbortSignal.any([stage.signal, stage.mailbox.interruption(), ...timeout]),
+  );
   let text = "";
   let chunked = 0;
   for (let next = await run.next(); ; next = await run.next()) {
@@ -99,15 +144,22 @@ export const playCommand: Play<StepOf<"command">> = async function* (stage, { co
       const { code, signal, error } = next.value;
       const stopped = whatStopped(stage);
       if (stopped === "closed") return "closed";
-      const why = stopped === "interrupted" ? "Interrupted." : timeout[0]?.aborted === true ? "Timed out." : (error ?? "");
-      const result = { text: [text, why].filter((part) => part !== "").join("\n"), isError: code !== 0, durationMs: order.clock.now().getTime() - started, more: { exit_code: code, signal } };
+      const why =
+        stopped === "interrupted" ? "Interrupted." : timeout[0]?.aborted === true ? "Timed out." : (error ?? "");
+      const result = {
+        text: [text, why].filter((part) => part !== "").join("\n"),
+        isError: code !== 0,
+        durationMs: order.clock.now().getTime() - started,
+        more: { exit_code: code, signal },
+      };
       yield finish(stage, [closeTool(stage, id, "Bash", result)]);
       return stopped ?? "done";
     }
     const { stream, text: chunk, offset } = next.value;
     text = (text + chunk).slice(-TAIL_CHARACTERS);
     chunked += chunk.length;
-    if (chunked <= CHUNKED_CHARACTERS) yield { events: [say(stage, "command.output", { tool_use_id: id, stream, chunk, offset })] };
+    if (chunked <= CHUNKED_CHARACTERS)
+      yield { events: [say(stage, "command.output", { tool_use_id: id, stream, chunk, offset })] };
   }
 };
 
@@ -115,7 +167,12 @@ export const playCommand: Play<StepOf<"command">> = async function* (stage, { co
 export async function* closeAbandoned(stage: Stage): Playing {
   const { open } = stage.place;
   if (open === undefined) return "done";
-  yield record(stage, [closeTool(stage, open.id, open.tool, { text: "The worker was restarted while this ran. It runs again.", isError: true, durationMs: 0 })]);
+  yield record(stage, [
+    closeTool(stage, open.id, open.tool, {
+      text: "The worker was restarted while this ran. It runs again.",
+      isError: true,
+      durationMs: 0,
+    }),
+  ]);
   return "done";
 }
-

@@ -20,9 +20,15 @@ const Edit = z
     rename: z.string().min(1).max(1_000).optional(),
     executable: z.boolean().optional(),
   })
-  .refine((edit) => [edit.content, edit.find, edit.delete, edit.rename].some((way) => way !== undefined), "needs content, find, delete or rename")
+  .refine(
+    (edit) => [edit.content, edit.find, edit.delete, edit.rename].some((way) => way !== undefined),
+    "needs content, find, delete or rename",
+  )
   .refine((edit) => (edit.find === undefined) === (edit.replace === undefined), "find and replace go together")
-  .refine((edit) => edit.delete === undefined || (edit.content ?? edit.find ?? edit.rename) === undefined, "delete stands alone")
+  .refine(
+    (edit) => edit.delete === undefined || (edit.content ?? edit.find ?? edit.rename) === undefined,
+    "delete stands alone",
+  )
   .refine((edit) => edit.content === undefined || edit.find === undefined, "content and find exclude each other");
 export type Edit = z.infer<typeof Edit>;
 
@@ -38,7 +44,10 @@ const ToolUse = z.strictObject({
 });
 export type ToolUse = z.infer<typeof ToolUse>;
 
-const Todo = z.strictObject({ content: z.string().min(1), status: z.enum(["pending", "in_progress", "completed"]).default("pending") });
+const Todo = z.strictObject({
+  content: z.string().min(1),
+  status: z.enum(["pending", "in_progress", "completed"]).default("pending"),
+});
 
 const Permission = z.strictObject({
   tool: z.string().min(1),
@@ -57,7 +66,9 @@ const PLAIN_STEPS = [
   z.strictObject({ command: Command }),
   z.strictObject({ todo: z.array(Todo).min(1).max(100) }),
   z.strictObject({ wait: Seconds }),
-  z.strictObject({ wait_for_message: z.strictObject({ seconds: Seconds.default(300), text: Text.default("Waiting for a message.") }) }),
+  z.strictObject({
+    wait_for_message: z.strictObject({ seconds: Seconds.default(300), text: Text.default("Waiting for a message.") }),
+  }),
   /** When denied, the next step is left out. */
   z.strictObject({ permission: Permission }),
   /** Something went wrong and the work goes on. */
@@ -74,7 +85,12 @@ export type PlainStep = z.infer<(typeof PLAIN_STEPS)[number]>;
 export type Step = PlainStep | { repeat: { times: number; steps: Step[] } };
 
 export const Step: z.ZodType<Step> = z.lazy(() =>
-  z.union([...PLAIN_STEPS, z.strictObject({ repeat: z.strictObject({ times: z.int().nonnegative().max(10_000_000), steps: z.array(Step).max(1_000) }) })]),
+  z.union([
+    ...PLAIN_STEPS,
+    z.strictObject({
+      repeat: z.strictObject({ times: z.int().nonnegative().max(10_000_000), steps: z.array(Step).max(1_000) }),
+    }),
+  ]),
 );
 
 const Answer = z.strictObject({

@@ -17,6 +17,12 @@ function pickAnswer(script: Script, content: string) {
   return script.on_message.find(({ when }) => when === undefined || text.includes(when.toLowerCase()))?.steps ?? [];
 }
 
+/** Messages that come while an answer is given wait for its end. */
+async function* answerNothing(): Playing {
+  yield* [];
+  return "done";
+}
+
 /** Turn numbers, and what is asked for while a turn runs, never go back: the place only moves forward. */
 function createPlayer(script: Script, stage: Stage) {
   const { order, place, mailbox, signal } = stage;
@@ -29,9 +35,7 @@ function createPlayer(script: Script, stage: Stage) {
       const stopped = whatStopped(stage);
       if (stopped !== undefined) return stopped;
       stage.round = round;
-      const outcome = yield* playStep(stage, step, async function* () {
-        return "done";
-      });
+      const outcome = yield* playStep(stage, step, answerNothing);
       if (outcome === "interrupted" || outcome === "closed" || outcome === "failed") return outcome;
     }
     delete place.answer;
@@ -40,8 +44,15 @@ function createPlayer(script: Script, stage: Stage) {
 
   function inject(message: InboxMessage): AgentStep {
     place.answer = { content: message.content, step: 0 };
-    const data = { message_id: message.id, message_type: message.message_type, content: message.content, content_length: message.content.length };
-    return record(stage, [say(stage, "agent.message_injected", data)], { receipt: { messageId: message.id, status: "seen", turn: place.turn } });
+    const data = {
+      message_id: message.id,
+      message_type: message.message_type,
+      content: message.content,
+      content_length: message.content.length,
+    };
+    return record(stage, [say(stage, "agent.message_injected", data)], {
+      receipt: { messageId: message.id, status: "seen", turn: place.turn },
+    });
   }
 
   async function* answerMail(isBetweenTurns: boolean): Playing {
@@ -60,7 +71,9 @@ function createPlayer(script: Script, stage: Stage) {
     const next = unroll(steps, place.answer?.step ?? place.step).next();
     const step: PlainStep | undefined = next.done === true ? undefined : next.value.step;
     stage.round = next.done === true ? 0 : next.value.round;
-    return place.open.edit !== undefined && step !== undefined && "edit" in step ? yield* redoEdit(stage, step.edit) : yield* closeAbandoned(stage);
+    return place.open.edit !== undefined && step !== undefined && "edit" in step
+      ? yield* redoEdit(stage, step.edit)
+      : yield* closeAbandoned(stage);
   }
 
   async function* playScript(): Playing {
@@ -113,15 +126,29 @@ function createPlayer(script: Script, stage: Stage) {
 
   function toInterrupted(message: InboxMessage | undefined, wasRunning: boolean): AgentStep {
     delete place.answer;
-    const event = say(stage, "agent.interrupted", { reason: message?.content ?? "interrupted", was_running: wasRunning, ...(message === undefined ? {} : { message_id: message.id }) });
-    return record(stage, [event], message === undefined ? {} : { receipt: { messageId: message.id, status: "seen", turn: place.turn } });
+    const event = say(stage, "agent.interrupted", {
+      reason: message?.content ?? "interrupted",
+      was_running: wasRunning,
+      ...(message === undefined ? {} : { message_id: message.id }),
+    });
+    return record(
+      stage,
+      [event],
+      message === undefined ? {} : { receipt: { messageId: message.id, status: "seen", turn: place.turn } },
+    );
   }
 
   function toCompleted(): AgentStep {
     place.isOver = true;
     return record(stage, [
       say(stage, "agent.completed", {
-        success: true, turns: place.turn, stop_reason: "end_turn", session_id: place.run, cost_usd: 0, final_output: place.lastText, files_changed: place.fileCount,
+        success: true,
+        turns: place.turn,
+        stop_reason: "end_turn",
+        session_id: place.run,
+        cost_usd: 0,
+        final_output: place.lastText,
+        files_changed: place.fileCount,
       }),
     ]);
   }
@@ -156,7 +183,12 @@ async function* playOrder(order: WorkOrder, stage: Stage): AsyncGenerator<AgentS
     return yield* createPlayer(script, stage)();
   } catch (error) {
     // The port's promise: a stream never throws. An AppError is the script's fault, anything else is ours.
-    const detail = error instanceof AppError ? error.message : error instanceof Error ? (error.stack ?? error.message) : String(error);
+    const detail =
+      error instanceof AppError
+        ? error.message
+        : error instanceof Error
+          ? (error.stack ?? error.message)
+          : String(error);
     yield { events: [say(stage, "agent.failed", { error: detail })] };
     return { reason: "failed", detail, turns: stage.place.turn };
   }

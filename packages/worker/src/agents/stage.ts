@@ -30,7 +30,11 @@ export const say = (stage: Stage, type: string, data: Readonly<Record<string, un
 });
 
 /** The place is copied: it goes on changing while the record is on its way to the disk. */
-export const record = (stage: Stage, events: readonly AgentEvent[], more: { receipt?: Receipt; isBarrier?: true } = {}): AgentStep => ({
+export const record = (
+  stage: Stage,
+  events: readonly AgentEvent[],
+  more: { receipt?: Receipt; isBarrier?: true } = {},
+): AgentStep => ({
   events,
   mark: structuredClone(stage.place) as Json,
   ...more,
@@ -74,8 +78,14 @@ export interface ToolResult {
 export function closeTool(stage: Stage, id: string, tool: string, result: ToolResult): AgentEvent {
   delete stage.place.open;
   return say(stage, "agent.tool_result", {
-    tool, tool_use_id: id, result: result.text.slice(0, RESULT_CHARACTERS), result_truncated: result.text.length > RESULT_CHARACTERS,
-    result_full_length: result.text.length, is_error: result.isError, duration_ms: Math.round(result.durationMs), ...result.more,
+    tool,
+    tool_use_id: id,
+    result: result.text.slice(0, RESULT_CHARACTERS),
+    result_truncated: result.text.length > RESULT_CHARACTERS,
+    result_full_length: result.text.length,
+    is_error: result.isError,
+    duration_ms: Math.round(result.durationMs),
+    ...result.more,
   });
 }
 
