@@ -58,8 +58,11 @@ export const up: Verb = {
       env: context.env,
       ...loadConfigSources(context.cwd),
     });
-    const { openLog, startServer } = await import("@drover/server");
+    const { openLog, parseFault, startServer } = await import("@drover/server");
     const log = openLog(config.logLevel);
-    return runServer(context, config, (resolved) => startServer({ config: resolved, log, signal: context.signal }));
+    const fault = parseFault(context.env["DROVER_FAULT"], () => process.kill(process.pid, "SIGKILL"));
+    return runServer(context, config, (resolved) =>
+      startServer({ config: resolved, log, signal: context.signal, fault }),
+    );
   },
 };
