@@ -11,7 +11,8 @@ import { toReceiptNote } from "./receipts.ts";
 import type { Transport } from "./transport.ts";
 import { type Ending, toVerdict, type Verdict } from "./verdict.ts";
 
-const LEASE_SECONDS = 60;
+/** Only as long as it takes to write a message down: it bounds how late one comes that a death took along. */
+const LEASE_SECONDS = 10;
 const WAIT_SECONDS = 25;
 const TIMEOUT_MARGIN_MS = 10_000;
 
