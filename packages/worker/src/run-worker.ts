@@ -9,7 +9,7 @@ import { createScripted } from "./agents/scripted.ts";
 import { openArtifactSpool } from "./artifacts.ts";
 import { type Clock, systemClock } from "./clock.ts";
 import { lockDirectory } from "./directory-lock.ts";
-import { openDisk } from "./disk.ts";
+import { type Disk, openDisk } from "./disk.ts";
 import { SETTLED, startAgent } from "./drive-agent.ts";
 import { type Fault, noFault } from "./fault.ts";
 import { fetchAssignment } from "./fetch-assignment.ts";
@@ -31,6 +31,8 @@ export interface WorkerParts {
   readonly log: Log;
   readonly runtimes: Readonly<Record<string, AgentRuntime>>;
   readonly createTransport: (url: string, token: string) => Transport;
+  /** Where the journal lies. */
+  readonly openDisk: (directory: string) => Promise<Disk>;
   /** How long the end may take to bring the last events to the server. */
   readonly drainMs: number;
   readonly outboxLimitBytes: number;
@@ -43,6 +45,7 @@ const DEFAULTS: WorkerParts = {
   log: noLog,
   runtimes: { scripted: createScripted() },
   createTransport,
+  openDisk,
   drainMs: 10_000,
   outboxLimitBytes: 64 * 1024 * 1024,
 };
@@ -253,7 +256,7 @@ export async function runWorker(
   const transport = parts.createTransport(settings.callbackUrl, settings.token);
   try {
     const outbox = await openOutbox({
-      disk: await openDisk(settings.stateDir),
+      disk: await parts.openDisk(settings.stateDir),
       clock: parts.clock,
       fault: parts.fault,
       openId: newId(),
