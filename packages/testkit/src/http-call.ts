@@ -9,7 +9,8 @@ export interface CallOptions {
   readonly body?: unknown;
   /** Sent as it is, in place of `body`. */
   readonly raw?: string | Uint8Array;
-  readonly headers?: Readonly<Record<string, string>>;
+  /** `undefined` takes one away that would be sent otherwise. */
+  readonly headers?: Readonly<Record<string, string | undefined>>;
   readonly signal?: AbortSignal;
 }
 
@@ -39,13 +40,14 @@ export function callHttp(
 ): Promise<Answer> {
   const { hostname, port } = new URL(origin);
   const bytes = options.raw ?? (options.body === undefined ? undefined : JSON.stringify(options.body));
-  const headers = {
+  const given = {
     ...(options.token === undefined ? {} : { authorization: `Bearer ${options.token}` }),
     ...(bytes === undefined
       ? {}
       : { "content-type": "application/json", "content-length": String(Buffer.byteLength(bytes)) }),
     ...options.headers,
   };
+  const headers = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
   return new Promise((resolve, reject) => {
     const outgoing = request({
       hostname: hostname.replace(/^\[|\]$/g, ""),

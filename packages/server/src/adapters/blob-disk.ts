@@ -33,7 +33,8 @@ export function openDiskBlobs(root: string): BlobStore {
     let size = 0;
     const file = await open(temporary, "wx", 0o600);
     try {
-      for await (const chunk of bytes as AsyncIterable<Buffer>) {
+      // Left open when we stop reading: it is the caller's, who still wants our answer on the same connection.
+      for await (const chunk of bytes.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
         size += chunk.length;
         if (size > limitBytes) throw new AppError("request.too_large", `an artifact has at most ${limitBytes} bytes`);
         hash.update(chunk);

@@ -12,7 +12,10 @@ const MEBIBYTE = 1024 * 1024;
 
 export async function putArtifact(deps: Deps, worker: WorkerIdentity, id: ArtifactId, bytes: Readable) {
   await loadForWorker(deps.db, worker);
-  const { size } = await deps.blobs.put(id, bytes, deps.config.artifactLimitMb * MEBIBYTE);
+  // Whatever was refused half-way is read to its end and thrown away, else the caller never comes to read our answer.
+  const { size } = await deps.blobs
+    .put(id, bytes, deps.config.artifactLimitMb * MEBIBYTE)
+    .finally(() => bytes.resume());
   await insertArtifact(deps.db, worker.sandboxId, id, size);
   return { artifact_id: id, size };
 }
@@ -26,16 +29,17 @@ export async function openArtifact(deps: Deps, sandboxId: SandboxId, id: Artifac
 
 const toText = (value: unknown): string | undefined => (typeof value === "string" ? value : undefined);
 
-/** The complete diff of a file change: inline when it was small, else from the artifact the event names. */
+/** The complete diff of a file change: from the artifact that the event names, else inline. */
 export async function readFileDiff(deps: Deps, sandboxId: SandboxId, eventId: EventId): Promise<FileDiff> {
   const event = await loadEvent.maybe(deps.db, sandboxId, eventId);
   if (event === undefined || event.event_type !== "agent.file_edited")
     throw new AppError("event.not_found", "this is no file change of this sandbox");
   const data = event.event_data as Readonly<Record<string, unknown>>;
   const artifact = ArtifactId.safeParse(data["full_diff_artifact"]);
-  const inline = toText(data["full_diff"]);
-  const diff =
-    inline ?? (artifact.success ? await text((await openArtifact(deps, sandboxId, artifact.data)).bytes) : undefined);
+  // An event that names an artifact may still show the beginning inline.
+  const diff = artifact.success
+    ? await text((await openArtifact(deps, sandboxId, artifact.data)).bytes)
+    : toText(data["full_diff"]);
   if (diff === undefined) throw new AppError("artifact.not_found", "the worker sent no complete diff with this event");
   return { file_path: toText(data["file_path"]) ?? "", change_type: toText(data["change_type"]) ?? "modified", diff };
 }

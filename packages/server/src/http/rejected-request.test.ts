@@ -155,7 +155,9 @@ let complaints: string[] = [];
 function expectProblem(answer: Answer, status: number | readonly number[], what: string): void {
   const problem = Problem.safeParse(answer.body);
   const wrong = [
-    ...([status].flat().includes(answer.status) ? [] : [`answers ${answer.status}, not ${status}`]),
+    ...([status].flat().includes(answer.status)
+      ? []
+      : [`answers ${answer.status}, not ${[status].flat().join(" or ")}`]),
     ...(/^application\/problem\+json\b/.test(answer.headers["content-type"] ?? "")
       ? []
       : ["is not application/problem+json"]),

@@ -1,0 +1,80 @@
+import { api, type Endpoint } from "@drover/contract";
+import { describe, expect } from "vitest";
+import { test, type TestSandbox } from "../../../testkit/src/server.ts";
+import { takeSnapshot } from "../../../testkit/src/snapshot.ts";
+
+interface Creating {
+  readonly path: string;
+  readonly body?: Readonly<Record<string, unknown>>;
+  /** Another body that is just as valid. */
+  readonly other?: Readonly<Record<string, unknown>>;
+}
+
+/** A request per endpoint that creates something. `unique` keeps names apart. */
+const REQUESTS: Readonly<Record<string, (sandbox: TestSandbox, unique: string) => Creating>> = {
+  createWsTicket: () => ({ path: "/auth/ws-ticket" }),
+  createToken: (_, unique) => ({
+    path: "/tokens",
+    body: { name: unique, role: "viewer" },
+    other: { name: unique, role: "admin" },
+  }),
+  createProject: (_, unique) => ({ path: "/projects", body: { name: unique }, other: { name: `${unique} too` } }),
+  createSandbox: () => ({
+    path: "/sandboxes",
+    body: { provider: "external" },
+    other: { provider: "external", prompt: "else" },
+  }),
+  replaceWorker: ({ id }) => ({ path: `/sandboxes/${id}/worker-token` }),
+  sendMessage: ({ id }) => ({ path: `/sandboxes/${id}/messages`, body: { content: "a" }, other: { content: "b" } }),
+};
+
+/** Starts a process; what it creates is created by `createSandbox`. */
+const NOT_HERE = ["startDemo"];
+
+test("every endpoint that creates something is held to this", () => {
+  const creating = Object.entries(api as Record<string, Endpoint>)
+    .filter(([, endpoint]) => endpoint.creates === true)
+    .map(([name]) => name);
+  expect([...Object.keys(REQUESTS), ...NOT_HERE].toSorted()).toEqual(creating.toSorted());
+});
+
+describe.for(Object.entries(REQUESTS))("%s", ([name, toRequest]) => {
+  test("repeated with its key it creates nothing more and answers the same", async ({ server, sandbox }) => {
+    const { path, body, other } = toRequest(sandbox, `${name} again`);
+    const headers = { "idempotency-key": `key of ${name}` };
+    const first = await server.call("POST", path, { body, headers });
+    expect(first.status).toBeLessThan(300);
+    const before = await takeSnapshot(server);
+    const again = await server.call("POST", path, { body, headers });
+    expect([again.status, again.body]).toEqual([first.status, first.body]);
+    if (other !== undefined) {
+      const reused = await server.call("POST", path, { body: other, headers });
+      expect([reused.status, reused.body.type]).toEqual([422, "urn:drover:error:request.key_reused"]);
+    }
+    expect(await takeSnapshot(server)).toEqual(before);
+  });
+
+  test("ten at once with one key are one", async ({ server, sandbox }) => {
+    const { path, body } = toRequest(sandbox, `${name} at once`);
+    const headers = { "idempotency-key": `ten of ${name}` };
+    const answers = await Promise.all(Array.from({ length: 10 }, () => server.call("POST", path, { body, headers })));
+    expect(new Set(answers.map((answer) => `${answer.status} ${answer.text}`)).size).toBe(1);
+    expect(answers[0]?.status).toBeLessThan(300);
+  });
+
+  test("the same key of another person is another key", async ({ server, sandbox }) => {
+    const headers = { "idempotency-key": `shared key of ${name}` };
+    const { token } = await server.createToken("admin");
+    const [mine, theirs] = [toRequest(sandbox, `${name} mine`), toRequest(sandbox, `${name} theirs`)];
+    const first = await server.call("POST", mine.path, { body: mine.body, headers });
+    const second = await server.call("POST", theirs.path, { body: theirs.body, headers, token });
+    expect(second.status).toBe(first.status);
+    expect(second.body).not.toEqual(first.body);
+  });
+});
+
+test("a refused request does not use its key up", async ({ server }) => {
+  const headers = { "idempotency-key": "used later" };
+  expect((await server.call("POST", "/tokens", { body: { name: "", role: "viewer" }, headers })).status).toBe(422);
+  expect((await server.call("POST", "/tokens", { body: { name: "a", role: "viewer" }, headers })).status).toBe(201);
+});
