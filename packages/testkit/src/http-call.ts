@@ -26,7 +26,7 @@ export interface Answer {
 }
 
 function parseBody(headers: IncomingHttpHeaders, bytes: Buffer): unknown {
-  if (!/json/.test(headers["content-type"] ?? "")) return undefined;
+  if (bytes.length === 0 || !/json/.test(headers["content-type"] ?? "")) return undefined;
   return JSON.parse((headers["content-encoding"] === "gzip" ? gunzipSync(bytes) : bytes).toString("utf8"));
 }
 

@@ -14,6 +14,7 @@ import type { Db } from "../ports/db.ts";
 import type { Fault } from "../ports/fault.ts";
 import type { Ids } from "../ports/ids.ts";
 import { insertEvents, insertKeys, takeSeqs, toInsertText, type EventRow } from "../store/events.ts";
+import { expireMessages } from "../store/messages.ts";
 import { updateProjections, type SandboxRow } from "../store/sandboxes.ts";
 import { toTailEvent } from "./tail-event.ts";
 import type { Tail } from "./tail-events.ts";
@@ -138,6 +139,7 @@ function toRow(draft: EventDraft, sandboxSeq: number | null, at: Date): Numberle
 /** Turns drafts into rows and folds them into the facts of their sandboxes; a followed event may bring transitions with it. */
 function plan(drafts: readonly EventDraft[], ids: Ids, at: Date) {
   const facts = new Map<SandboxId, SandboxFacts>();
+  const ended = new Set<SandboxId>();
   const rows: Numberless[] = [];
   const add = (draft: EventDraft) => {
     if (draft.sandbox === null) return void rows.push(toRow(draft, null, at));
@@ -150,6 +152,7 @@ function plan(drafts: readonly EventDraft[], ids: Ids, at: Date) {
     let after = foldFacts(before, { eventType: draft.eventType, turn, at, isFromWorker });
     if (draft.transition !== undefined) after = foldState(after, draft.transition.to, draft.transition.cause, at);
     facts.set(draft.sandbox.id, after);
+    if (draft.transition !== undefined && TERMINAL_SANDBOX_STATES.has(after.state)) ended.add(draft.sandbox.id);
     rows.push(toRow(draft, after.last_sandbox_seq, at));
     if (!draft.isFollowed || TERMINAL_SANDBOX_STATES.has(after.state)) return;
     let from = after.state;
@@ -159,7 +162,7 @@ function plan(drafts: readonly EventDraft[], ids: Ids, at: Date) {
     }
   };
   for (const draft of drafts) add(draft);
-  return { facts, rows };
+  return { facts, ended, rows };
 }
 
 /** Appends at the end of a transaction: all row locks are held, and from here on the append lock is too. */
@@ -169,7 +172,9 @@ export async function appendEvents(
   drafts: readonly EventDraft[],
 ): Promise<readonly EventRow[]> {
   if (drafts.length === 0) return [];
-  const { facts, rows: numberless } = plan(drafts, deps.ids, deps.clock.now());
+  const { facts, ended, rows: numberless } = plan(drafts, deps.ids, deps.clock.now());
+  // Nobody will ever read what still waits in a sandbox that has ended. Its rows are locked before the append lock.
+  for (const id of ended) await expireMessages(tx, id);
   const { last } = await takeSeqs.one(tx, numberless.length);
   const rows = numberless.map((row, index): EventRow => ({ ...row, seq: last - numberless.length + 1 + index }));
   await insertEvents(tx, toInsertText(rows));
