@@ -1,0 +1,58 @@
+/** The product as people start it: `drover up` in a process of its own, so that it can be killed. */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+
+const ROOT = join(import.meta.dirname, "../../../..");
+
+export interface DroverProcess {
+  readonly port: number;
+  /** Printed at the start: works once. */
+  readonly loginUrl: string;
+  /** As a power cut would: nothing is said goodbye to. */
+  kill(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export interface DroverOptions {
+  readonly databaseUrl: string;
+  readonly dataDir: string;
+  readonly adminToken: string;
+}
+
+export async function startDrover({ databaseUrl, dataDir, adminToken }: DroverOptions): Promise<DroverProcess> {
+  const child = spawn(process.execPath, ["packages/cli/src/main.ts", "up"], {
+    cwd: ROOT,
+    stdio: ["ignore", "pipe", "pipe"],
+    env: {
+      PATH: process.env.PATH,
+      HOME: process.env.HOME,
+      DATABASE_URL: databaseUrl,
+      DROVER_DATA_DIR: dataDir,
+      DROVER_ADMIN_TOKEN: adminToken,
+      DROVER_PORT: "0",
+      DROVER_LOG_LEVEL: "error",
+      DROVER_EVENT_BURST: "100000",
+    },
+  });
+  let complaints = "";
+  child.stderr.on("data", (part: Buffer) => {
+    complaints += part.toString();
+  });
+  const ended = once(child, "exit");
+  const end = async (signal: NodeJS.Signals) => {
+    if (child.exitCode === null && child.signalCode === null) child.kill(signal);
+    await ended;
+  };
+  let port: number | undefined;
+  for await (const line of createInterface({ input: child.stdout })) {
+    const ready = /^drover ready http:\/\/[^:]+:(\d+)/.exec(line)?.[1];
+    if (ready !== undefined) port = Number(ready);
+    const loginUrl = /http:\/\/\S+\/login#\S+/.exec(line)?.[0];
+    if (port !== undefined && loginUrl !== undefined) {
+      return { port, loginUrl, kill: () => end("SIGKILL"), stop: () => end("SIGTERM") };
+    }
+  }
+  throw new Error(`drover up ended before it was ready: ${complaints}`);
+}

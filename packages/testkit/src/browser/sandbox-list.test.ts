@@ -1,0 +1,100 @@
+/** The list of sandboxes: the first thing a person sees. */
+import { expect } from "vitest";
+import { eventually, test } from "./browser.ts";
+import { say, startFakeWorker } from "./fake-worker.ts";
+
+test("an empty installation offers the demo and a command", async ({ page, product }) => {
+  await page.goto(product.url);
+  await page.getByRole("heading", { name: "No sandbox yet" }).waitFor();
+  await page.getByRole("button", { name: "Run the demo" }).waitFor();
+  await page.getByText(`curl -X POST ${product.url}/api/v1/sandboxes`).waitFor();
+});
+
+test("a new external sandbox tells its worker's credentials once, and they work", async ({ page, product }) => {
+  await page.goto(product.url);
+  await page.keyboard.press("n");
+  await page.getByRole("dialog").getByRole("textbox").fill("Typed in a dialog");
+  await page.getByRole("button", { name: "Create sandbox" }).click();
+  const read = (name: string) => page.locator(`[data-env=${name}]`).textContent();
+  const [id, token] = [await read("SANDBOX_ID"), await read("SANDBOX_TOKEN")];
+  await page.keyboard.press("Escape");
+  await eventually(() => page.content()).not.toContain(token);
+  const card = page.getByRole("listitem").filter({ hasText: "Typed in a dialog" });
+  await card.getByText("creating").waitFor();
+  const response = await fetch(`${product.url}/api/v1/sandboxes/${id}/events`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+    body: JSON.stringify(say("Hello from a worker")),
+  });
+  expect(response.status).toBe(200);
+  await card.locator("[data-state=running]").waitFor();
+  await card.getByText("Hello from a worker").waitFor();
+});
+
+test("cards follow what happens: a new sandbox, its moves, its end", async ({ page, product }) => {
+  await page.goto(product.url);
+  const worker = await product.startWorker({ prompt: "Watched from the list" });
+  const card = page.getByRole("listitem").filter({ hasText: "Watched from the list" });
+  await card.waitFor();
+  await worker.post({
+    event_type: "agent.tool_use",
+    event_data: { tool: "Bash", tool_use_id: "x", input: { command: "make all" }, turn: 7 },
+  });
+  await card.getByText("$ make all").waitFor();
+  await card.getByText("turn 7").waitFor();
+  await worker.post({ event_type: "agent.failed", event_data: { error: "out of memory" } });
+  await page.getByRole("list", { name: "Ended sandboxes" }).getByText("Watched from the list").waitFor();
+});
+
+test("search and state are in the address and survive a reload", async ({ page, product }) => {
+  await product.startWorker({ prompt: "Find the needle" });
+  await product.startWorker({ prompt: "Only hay" });
+  await page.goto(product.url);
+  await page.keyboard.press("/");
+  await page.keyboard.type("needle");
+  await eventually(() => page.getByRole("listitem").filter({ hasText: "Only hay" }).count()).toBe(0);
+  await page.getByText("Find the needle").waitFor();
+  await page.getByRole("button", { name: "Completed" }).click();
+  await page.getByText("No sandbox matches.").waitFor();
+  await page.reload();
+  await page.getByText("No sandbox matches.").waitFor();
+  expect(new URL(page.url()).search).toBe("?state=completed&q=needle");
+  await page.getByRole("button", { name: "Clear filters" }).click();
+  await page.getByText("Only hay").waitFor();
+});
+
+test("keys walk the list, open a run and come back", async ({ page, product }) => {
+  const worker = await product.startWorker({ prompt: "Reached by keyboard" });
+  await page.goto(product.url);
+  await page.getByText("Reached by keyboard").waitFor();
+  await page.keyboard.press("j");
+  await page.keyboard.press("Enter");
+  await eventually(() => page.url()).toContain(`/sandboxes/${worker.id}`);
+  await page.keyboard.press("g");
+  await page.keyboard.press("s");
+  await eventually(() => new URL(page.url()).pathname).toBe("/");
+  await page.keyboard.press("?");
+  await page.getByRole("dialog", { name: "Keyboard" }).getByText("Jump to live and follow").waitFor();
+});
+
+test("a list that cannot be read says so with a request id, and a retry brings it", async ({
+  page,
+  product,
+  complaints,
+}) => {
+  complaints.allow(/status of 500/);
+  await startFakeWorker(product.url, "drv_u_the-admin-of-the-browser-tests", { prompt: "Behind an error" });
+  await page.route("**/api/v1/sandboxes?*", (route) =>
+    route.fulfill({
+      status: 500,
+      contentType: "application/problem+json",
+      body: JSON.stringify({ type: "x", title: "t", status: 500, detail: "It broke", request_id: "req-the-one" }),
+    }),
+  );
+  await page.goto(product.url);
+  await page.getByText("It broke").waitFor();
+  await page.getByText("req-the-one").waitFor();
+  await page.unroute("**/api/v1/sandboxes?*");
+  await page.getByRole("button", { name: "Try again" }).click();
+  await page.getByText("Behind an error").waitFor();
+});
