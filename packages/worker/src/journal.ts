@@ -71,6 +71,7 @@ export async function startJournal(parts: JournalParts): Promise<Journal> {
   let file: AppendFile | undefined;
   let size = 0;
   let running: Promise<void> | undefined;
+  let closed: Promise<void> | undefined;
 
   const rewrite = async () => {
     const bytes = encode(parts.toSnapshot());
@@ -165,11 +166,10 @@ export async function startJournal(parts: JournalParts): Promise<Journal> {
       wake();
     },
     settled,
-    async close() {
+    close() {
       closing.abort();
-      await settled();
-      await file?.close();
-      file = undefined;
+      closed ??= settled().then(() => file?.close());
+      return closed;
     },
   };
 }

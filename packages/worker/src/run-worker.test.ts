@@ -2,6 +2,7 @@ import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "vitest";
+import { createMemoryDisk } from "./fixtures/memory-disk.ts";
 import { SANDBOX_ID } from "./fixtures/peer.ts";
 import { test } from "./fixtures/worker-test.ts";
 
@@ -340,4 +341,36 @@ test("a run that is over is not reported as started again when its worker restar
     "agent.waiting",
     "agent.shutdown",
   ]);
+});
+
+test("a worker that is done waits for a server that is away, and one that is told to end does not", async ({ rig }) => {
+  const peer = await rig.peer({ ...steps({ text: "up" }), post_completion_s: 0.01 });
+  let isAway = true;
+  peer.intercept = (request) => (isAway && request.path.endsWith("/events") ? { status: 503 } : undefined);
+  const posts = () => peer.requests.filter((request) => request.path.endsWith("/events")).length;
+  const patient = rig.run(peer, {}, { drainMs: 1 });
+  await peer.until(() => posts() >= 3);
+  isAway = false;
+  expect(await patient.exit).toMatchObject({ code: 0, unsent: 0 });
+  isAway = true;
+  peer.queue("keep it busy");
+  const hurried = rig.run(peer, {}, { drainMs: 1 });
+  const before = posts();
+  await peer.until(() => posts() > before);
+  expect((await hurried.end("SIGTERM")).unsent).toBeGreaterThan(0);
+});
+
+test("a full disk stops the agent, not the end that is asked for", async ({ rig }) => {
+  const peer = await rig.peer(
+    steps({ text: "up" }, { wait_for_message: { seconds: 600 } }, { text: "x".repeat(10_000) }),
+  );
+  const disk = createMemoryDisk();
+  const full = Promise.withResolvers<void>();
+  const log = (name: string) => (name === "outbox.waiting" ? full.resolve() : undefined);
+  const worker = rig.run(peer, {}, { openDisk: async () => disk, log, drainMs: 50 });
+  await peer.until(() => peer.types().includes("agent.waiting"));
+  disk.capacity = 0;
+  peer.queue("go on");
+  await full.promise;
+  expect(await worker.end("SIGTERM")).toMatchObject({ code: 0 });
 });

@@ -33,7 +33,8 @@ export interface WorkerParts {
   readonly createTransport: (url: string, token: string) => Transport;
   /** Where the journal lies. */
   readonly openDisk: (directory: string) => Promise<Disk>;
-  /** How long the end may take to bring the last events to the server. */
+  /** How long a worker that was told to end may take to bring its last events to the server. One that ends by itself
+   *  takes all the time it needs: its journal may go away with its sandbox. */
   readonly drainMs: number;
   readonly outboxLimitBytes: number;
 }
@@ -199,10 +200,19 @@ async function work(
   if (ending !== undefined)
     return { code: toExitCode(ending), reason: `${ending.reason}: ${ending.detail}`, unsent: 0 };
   return {
-    code: end.reason === "failed" ? EXIT_CODES.failed : EXIT_CODES.done,
+    code: end.reason === "failed" && !signal.aborted ? EXIT_CODES.failed : EXIT_CODES.done,
     reason: end.detail ?? reason,
     unsent: 0,
   };
+}
+
+/** A signal that follows another after some time. */
+function toLater(signal: AbortSignal, ms: number): AbortSignal {
+  const later = new AbortController();
+  const start = () => setTimeout(() => later.abort(), ms).unref();
+  if (signal.aborted) start();
+  else signal.addEventListener("abort", start, { once: true });
+  return later.signal;
 }
 
 async function runOpen(open: Open, signal: AbortSignal): Promise<WorkerExit> {
@@ -230,11 +240,15 @@ async function runOpen(open: Open, signal: AbortSignal): Promise<WorkerExit> {
   const artifacts = await openArtifactSpool(join(settings.stateDir, "artifacts"));
   const order = await prepareOrder(open, fetched.assignment, (bytes) => artifacts.keep(bytes));
   const sending = new AbortController();
+  const late = toLater(signal, parts.drainMs);
+  // A full disk must not hold up an end that was asked for: what waits for room is refused then.
+  late.addEventListener("abort", () => void outbox.close());
   const link = startLink({ ...common, artifacts }, sending.signal);
   const receipts = startReceipts(common, sending.signal);
   try {
     const exit = await work(open, fetched.assignment, { link, receipts }, order, signal);
-    const until = AbortSignal.timeout(parts.drainMs);
+    const isHurried = exit.code === EXIT_CODES.ended || exit.code === EXIT_CODES.revoked;
+    const until = isHurried ? AbortSignal.timeout(parts.drainMs) : late;
     await Promise.all([link.drained(until), receipts.drained(until)]);
     if (outbox.pending > 0) parts.log("worker.undrained", { pending: outbox.pending });
     return { ...exit, unsent: outbox.pending };
