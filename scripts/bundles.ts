@@ -19,17 +19,21 @@ export interface Bundle {
 export const WORKER_ENTRY = "packages/worker/src/main.ts";
 export const WEB_ROOT = "packages/web";
 
-/** One file that a plain Node runs: the worker comes into a sandbox without `node_modules`. */
-export async function bundleWorker() {
+const SUPERVISOR_ENTRY = "packages/worker/src/supervisor/main.ts";
+
+/** One file that a plain Node runs: what comes into a sandbox has no `node_modules`. */
+async function bundleProgram(entry: string) {
   const { rolldown } = await import("rolldown");
   return rolldown({
-    input: join(ROOT, WORKER_ENTRY),
+    input: join(ROOT, entry),
     cwd: ROOT,
     platform: "node",
     transform: { target: "node22" },
     logLevel: "warn",
   });
 }
+
+export const bundleWorker = () => bundleProgram(WORKER_ENTRY);
 
 export const WORKER_OUTPUT = {
   format: "esm",
@@ -41,6 +45,8 @@ export const WORKER_OUTPUT = {
 async function writeWorker(folder: string): Promise<void> {
   await using bundle = await bundleWorker();
   await bundle.write({ ...WORKER_OUTPUT, file: join(folder, "worker.mjs") });
+  await using supervisor = await bundleProgram(SUPERVISOR_ENTRY);
+  await supervisor.write({ ...WORKER_OUTPUT, file: join(folder, "supervisor.mjs") });
 }
 
 async function writeWeb(folder: string): Promise<void> {

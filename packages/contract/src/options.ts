@@ -1,9 +1,12 @@
 /** Every setting once: its names, default, meaning. Parameters > environment > .env > drover.yaml > defaults. */
 import { z } from "zod";
+import { Provider } from "./resources/sandbox.ts";
 
 export interface Option {
   readonly flag?: string;
   readonly env: string;
+  /** Other variables that mean the same; `env` wins over them. */
+  readonly aliases?: readonly string[];
   readonly yaml: string;
   readonly schema: z.ZodType;
   /** As text, the way an environment variable would give it; `undefined` = unset. */
@@ -160,6 +163,52 @@ export const OPTIONS = {
     schema: positive,
     fallback: "30",
     doc: "Silence after which the stream sends a ping.",
+  },
+  provider: {
+    flag: "--provider",
+    env: "SANDBOX_PROVIDER",
+    yaml: "sandbox.provider",
+    schema: Provider.exclude(["external"]),
+    fallback: "local",
+    doc: "What makes sandboxes when a request names no provider.",
+  },
+  daytonaExecution: {
+    env: "DAYTONA_SANDBOX_EXECUTION",
+    yaml: "daytona.sandbox_execution",
+    schema: Flag,
+    fallback: "false",
+    doc: "Makes sandboxes with Daytona when a request names no provider.",
+  },
+  sandboxMemoryGb: {
+    env: "SANDBOX_MEMORY_GB",
+    aliases: ["DAYTONA_SANDBOX_MEMORY_GB"],
+    yaml: "daytona.sandbox_memory_gb",
+    schema: positive,
+    fallback: "4",
+    doc: "Memory of a sandbox in GiB, at most 8.",
+  },
+  sandboxCpu: {
+    env: "SANDBOX_CPU",
+    aliases: ["DAYTONA_SANDBOX_CPU"],
+    yaml: "daytona.sandbox_cpu",
+    schema: positive,
+    fallback: "2",
+    doc: "Processor cores of a sandbox, at most 4.",
+  },
+  sandboxDiskGb: {
+    env: "SANDBOX_DISK_GB",
+    aliases: ["DAYTONA_SANDBOX_DISK_GB"],
+    yaml: "daytona.sandbox_disk_gb",
+    schema: positive,
+    fallback: "8",
+    doc: "Disk of a sandbox in GiB, at most 10.",
+  },
+  keepCompletedSeconds: {
+    env: "SANDBOX_KEEP_COMPLETED_SECONDS",
+    yaml: "sandbox.keep_completed_seconds",
+    schema: positive,
+    fallback: "3600",
+    doc: "How long a completed sandbox stands before it is removed.",
   },
   demo: {
     env: "DROVER_DEMO",

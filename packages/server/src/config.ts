@@ -91,10 +91,11 @@ function readYaml(yaml: unknown): {
 /** First wins. A variable that is set to nothing counts as unset, as shells and compose files write it. */
 function findValue(name: OptionName, sources: ConfigSources, yaml: ReadonlyMap<string, string>): Found | undefined {
   const option: Option = OPTIONS[name];
+  const names = [option.env, ...(option.aliases ?? [])];
   const given: readonly (readonly [string | undefined, Origin])[] = [
     [sources.params?.[name], { kind: "parameter", name: option.flag ?? name }],
-    [sources.env?.[option.env] || undefined, { kind: "environment", name: option.env }],
-    [sources.dotenv?.[option.env] || undefined, { kind: ".env", name: option.env }],
+    ...names.map((one) => [sources.env?.[one] || undefined, { kind: "environment", name: one }] as const),
+    ...names.map((one) => [sources.dotenv?.[one] || undefined, { kind: ".env", name: one }] as const),
     [yaml.get(option.yaml), { kind: "drover.yaml", name: option.yaml }],
     [option.fallback, { kind: "default", name }],
   ];

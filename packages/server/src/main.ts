@@ -1,8 +1,11 @@
 /** The composition root: the only file that knows which adapter is used. */
 import { readFile, writeFile } from "node:fs/promises";
+import { hostname } from "node:os";
 import { join, resolve } from "node:path";
+import type { RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
-import { AppError, type Config } from "@drover/contract";
+import type { ResolvedResources } from "@drover/core";
+import { AppError, type Config, type OptionName } from "@drover/contract";
 import { openDiskBlobs } from "./adapters/blob-disk.ts";
 import { openMemoryBus } from "./adapters/bus-memory.ts";
 import { openRedisBus } from "./adapters/bus-redis.ts";
@@ -12,24 +15,29 @@ import { openPostgres } from "./adapters/db-postgres.ts";
 import { randomIds } from "./adapters/ids-random.ts";
 import { startPostgres } from "./adapters/postgres-embedded.ts";
 import { openVault } from "./adapters/vault-file.ts";
-import { openWorkerLauncher } from "./adapters/worker-process.ts";
+import { openLocalProvider } from "./adapters/sandbox-local.ts";
 import { openCredentials } from "./app/credential.ts";
 import type { Deps } from "./app/deps.ts";
 import { openIngest } from "./app/ingest-events.ts";
+import { openProviders } from "./app/providers.ts";
 import { ensureDefaultProject } from "./app/manage-projects.ts";
 import { createLoginCode, ensureAdmin, ensureOwner } from "./app/manage-tokens.ts";
 import { openTail } from "./app/tail-events.ts";
 import { mountSite } from "./http/mount.ts";
+import { openSandboxGate } from "./http/sandbox-gate.ts";
 import { startLoop } from "./loop.ts";
 import { LOOPS } from "./loops.ts";
 import type { Fault } from "./ports/fault.ts";
 import type { Log } from "./ports/log.ts";
+import { loadInstallation } from "./store/lifecycle.ts";
 import { migrate } from "./store/migrate.ts";
 
 const PACKAGES = resolve(import.meta.dirname, "../..");
 
 export interface ServerOptions {
   readonly config: Config;
+  /** Where settings came from, to be shown with what they decide. */
+  readonly origins?: Partial<Record<OptionName, { readonly kind: string; readonly name: string }>>;
   readonly log: Log;
   /** Aborting it stops the server, as `stop` does. */
   readonly signal: AbortSignal;
@@ -72,6 +80,18 @@ async function keepCliToken(dataDir: string): Promise<string> {
   return secret;
 }
 
+function toResources({ config, origins }: ServerOptions): ResolvedResources {
+  const origin = (name: OptionName) => {
+    const found = origins?.[name];
+    return found === undefined || found.kind === "default" ? "default" : found.name;
+  };
+  return {
+    memory_gb: { value: config.sandboxMemoryGb, origin: origin("sandboxMemoryGb") },
+    cpu: { value: config.sandboxCpu, origin: origin("sandboxCpu") },
+    disk_gb: { value: config.sandboxDiskGb, origin: origin("sandboxDiskGb") },
+  };
+}
+
 export async function startServer(options: ServerOptions): Promise<RunningServer> {
   const cleanup = openCleanup();
   try {
@@ -106,12 +126,20 @@ async function openServer(options: ServerOptions, cleanup: ReturnType<typeof ope
 
   const bus = config.redisUrl === undefined ? openMemoryBus() : openRedisBus(config.redisUrl, log);
   cleanup.add(() => bus.close());
-  const launcher = openWorkerLauncher({
-    entry: join(PACKAGES, "worker/dist/worker.mjs"),
-    root: join(dataDir.path, "workers"),
-    log,
+  const worker = join(PACKAGES, "worker/dist");
+  const providers = openProviders({
+    local: () =>
+      openLocalProvider({
+        base: join(dataDir.path, "sandboxes"),
+        node: process.execPath,
+        supervisor: join(worker, "supervisor.mjs"),
+        worker: join(worker, "worker.mjs"),
+        log,
+      }),
   });
-  cleanup.add(() => launcher.close());
+  cleanup.add(() => providers.close());
+  const gate = openSandboxGate(() => route);
+  cleanup.add(() => gate.closeAll());
 
   const clock = systemClock;
   const tail = await openTail({ db, bus, clock, log, signal: stopping.signal });
@@ -121,11 +149,20 @@ async function openServer(options: ServerOptions, cleanup: ReturnType<typeof ope
   });
   const spine = { db, bus, clock, ids: randomIds, tail, fault: options.fault ?? (() => undefined) };
   let url = "";
+  let route: RequestListener = () => undefined;
+  const loops = new Map<string, { wake: () => void; done: Promise<void> }>();
   const deps: Deps = {
     ...spine,
     config,
     log,
-    launcher,
+    providers,
+    gate,
+    resources: toResources(options),
+    installation: (await loadInstallation.one(db)).id,
+    host: `${hostname()}:${dataDir.path}`,
+    instance: `${hostname()}:${process.pid}`,
+    adopted: new Set(),
+    wake: (name) => loops.get(name)?.wake(),
     blobs: openDiskBlobs(join(dataDir.path, "blobs")),
     vault: await openVault(dataDir.path, config.secretKey),
     credentials: openCredentials({ db, clock, tail }),
@@ -140,6 +177,7 @@ async function openServer(options: ServerOptions, cleanup: ReturnType<typeof ope
 
   const site = await mountSite(deps, { webRoot: join(PACKAGES, "web/dist"), signal: stopping.signal });
   cleanup.add(() => site.close());
+  route = site.app.routing;
   await site.app.listen({ host: config.host, port: config.port }).catch((cause: NodeJS.ErrnoException) => {
     const reason = cause.code === "EADDRINUSE" ? "another program listens there; set DROVER_PORT" : cause.message;
     throw new AppError("config.invalid", `cannot listen on ${config.host}:${config.port}: ${reason}`, { cause });
@@ -147,18 +185,16 @@ async function openServer(options: ServerOptions, cleanup: ReturnType<typeof ope
   const { port } = site.app.server.address() as AddressInfo;
   url = `http://${config.host.includes(":") ? `[${config.host}]` : config.host}:${port}`;
 
-  const loops = LOOPS.map(({ name, everyMs, pass }) =>
-    startLoop({
-      everyMs,
-      pass: () => pass(deps),
-      clock,
-      signal: stopping.signal,
-      onError: (error) => log.error("loop.failed", { loop: name, reason: String(error) }),
-    }),
-  );
+  for (const { name, everyMs, pass } of LOOPS) {
+    const onError = (error: unknown) => log.error("loop.failed", { loop: name, reason: String(error) });
+    loops.set(
+      name,
+      startLoop({ everyMs, pass: (signal) => pass(deps, signal), clock, signal: stopping.signal, onError }),
+    );
+  }
   cleanup.add(async () => {
     stopping.abort();
-    await Promise.all(loops.map((loop) => loop.done));
+    await Promise.all([...loops.values()].map((loop) => loop.done));
   });
 
   const done = Promise.withResolvers<void>();

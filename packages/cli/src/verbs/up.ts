@@ -53,7 +53,7 @@ export const up: Verb = {
     "Prints `drover ready <address>` when it serves, then an address that logs a browser in once. Logs go to standard error. SIGTERM or Ctrl-C stops it cleanly; a second one at once. `drover config` shows all settings.",
   async run(context, args) {
     takePositionals(up, args, 0, 0);
-    const { config } = resolveConfig({
+    const { config, origins } = resolveConfig({
       params: toServerParams(args),
       env: context.env,
       ...loadConfigSources(context.cwd),
@@ -62,7 +62,7 @@ export const up: Verb = {
     const log = openLog(config.logLevel);
     const fault = parseFault(context.env["DROVER_FAULT"], () => process.kill(process.pid, "SIGKILL"));
     return runServer(context, config, (resolved) =>
-      startServer({ config: resolved, log, signal: context.signal, fault }),
+      startServer({ config: resolved, origins, log, signal: context.signal, fault }),
     );
   },
 };

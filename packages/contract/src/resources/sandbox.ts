@@ -64,6 +64,9 @@ export const NewSandbox = z.strictObject({
 });
 export type NewSandbox = z.infer<typeof NewSandbox>;
 
+/** A resource and where its value came from: the request, a setting, or the default. */
+const ResolvedResource = z.object({ value: z.number(), origin: z.string() });
+
 export const Sandbox = z.object({
   id: SandboxId,
   project_id: ProjectId,
@@ -80,6 +83,10 @@ export const Sandbox = z.object({
   base_branch: z.string().nullable(),
   branch: z.string().nullable(),
   labels: Labels,
+  network: z.string(),
+  resources: z.object({ memory_gb: ResolvedResource, cpu: ResolvedResource, disk_gb: ResolvedResource }).nullable(),
+  /** What enforces each limit really; null while it is not known. */
+  enforced_by: z.record(z.string(), z.string()).nullable(),
   health: Health,
   turn: z.int().nonnegative(),
   event_count: z.int().nonnegative(),

@@ -3,10 +3,12 @@ import type { Config } from "@drover/contract";
 import type { BlobStore } from "../ports/blob.ts";
 import type { Log } from "../ports/log.ts";
 import type { Vault } from "../ports/vault.ts";
-import type { WorkerLauncher } from "../ports/worker-launcher.ts";
+import type { ResolvedResources } from "@drover/core";
+import type { SandboxGate } from "../ports/sandbox-gate.ts";
 import type { Credentials } from "./credential.ts";
 import type { EventLogDeps } from "./event-log.ts";
 import type { Ingest } from "./ingest-events.ts";
+import type { Providers } from "./providers.ts";
 
 export interface Deps extends EventLogDeps {
   readonly config: Config;
@@ -15,7 +17,19 @@ export interface Deps extends EventLogDeps {
   readonly vault: Vault;
   readonly credentials: Credentials;
   readonly ingest: Ingest;
-  readonly launcher: WorkerLauncher;
+  readonly providers: Providers;
+  readonly gate: SandboxGate;
+  /** Resources as configured, each with its origin. */
+  readonly resources: ResolvedResources;
+  /** Names this installation at providers that others use too. */
+  readonly installation: string;
+  /** This machine, and this process on it. */
+  readonly host: string;
+  readonly instance: string;
+  /** Sandboxes this process has opened its gate for. */
+  readonly adopted: Set<string>;
+  /** Runs a background pass soon instead of at its next turn. */
+  readonly wake: (loop: string) => void;
   /** Where this server is reached, known once it listens. */
   readonly address: () => string;
 }

@@ -1,5 +1,5 @@
-/** Sandboxes of provider `external`: created, listed, given a new worker, terminated. */
-import { step, SANDBOX } from "@drover/core";
+/** Sandboxes: created, listed, given a new worker, terminated. */
+import { resolveResources, step, SANDBOX } from "@drover/core";
 import {
   AppError,
   SandboxId,
@@ -7,6 +7,7 @@ import {
   type CreatedSandbox,
   type NewSandbox,
   type ProjectId,
+  type Provider,
   type Sandbox,
   type SandboxState,
 } from "@drover/contract";
@@ -45,15 +46,15 @@ export async function createSandbox(
   input: NewSandbox,
   key: RequestKey | undefined,
 ): Promise<CreatedSandbox> {
-  const provider = input.provider ?? "local";
-  if (provider !== "external") {
-    throw new AppError(
-      "provider.unavailable",
-      `provider ${provider} is not available on this server; use "external" and start the worker yourself`,
-    );
-  }
+  const provider = input.provider ?? (deps.config.daytonaExecution ? "daytona" : deps.config.provider);
+  // Opened before anything is stored: an unavailable provider is an error of this request.
+  if (provider !== "external") await deps.providers.open(provider);
   const projectId = await pickProject(deps, actor, input.project_id);
-  return createOnce(deps, key, (tx, append) => insertOne(tx, deps, actor, projectId, input, append));
+  const created = await createOnce(deps, key, (tx, append) =>
+    insertOne(tx, deps, actor, projectId, { ...input, provider }, append),
+  );
+  deps.wake("provision-sandboxes");
+  return created;
 }
 
 async function insertOne(
@@ -61,27 +62,28 @@ async function insertOne(
   deps: Deps,
   actor: Person,
   projectId: ProjectId,
-  input: NewSandbox,
+  input: NewSandbox & { readonly provider: Provider },
   append: Parameters<Parameters<typeof createOnce>[2]>[1],
 ): Promise<CreatedSandbox> {
-  const token = deps.ids.secret("sandbox");
   const {
     project_id: _project,
     task_id,
     prompt,
-    provider: _provider,
+    provider,
     runtime,
     model,
     repo,
     base_branch,
     labels,
+    network,
+    resources,
     ...spec
   } = input;
   const row = await insertSandbox.one(tx, {
     id: deps.ids.sandbox(task_id),
     project_id: projectId,
     task_id: task_id ?? null,
-    provider: "external",
+    provider,
     runtime: runtime ?? null,
     model: model ?? null,
     prompt: prompt ?? null,
@@ -89,9 +91,10 @@ async function insertOne(
     base_branch: base_branch ?? null,
     labels: labels ?? {},
     spec: JSON.parse(JSON.stringify(spec)),
+    resources: resolveResources(resources ?? {}, deps.resources),
+    network: network ?? "allowlist",
     created_by: actor.tokenId,
   });
-  await insertSandboxToken(tx, hashSecret(token), row.id, row.generation, "worker");
   await insertAudit(tx, {
     actor: actor.tokenId,
     action: "sandbox.create",
@@ -100,14 +103,18 @@ async function insertOne(
     detail: { provider: row.provider },
     request_id: null,
   });
-  await append([
-    draftSandboxEvent(deps.ids, row, {
-      eventType: "SPAWNED",
-      data: { sandbox_id: row.id, task_id: row.task_id, provider: row.provider, runtime: row.runtime },
-      source: "user",
-    }),
-    draftTransition(deps.ids, row, { from: "pending", to: "creating", cause: "external" }, null),
-  ]);
+  const spawned = draftSandboxEvent(deps.ids, row, {
+    eventType: "SPAWNED",
+    data: { sandbox_id: row.id, task_id: row.task_id, provider: row.provider, runtime: row.runtime },
+    source: "user",
+  });
+  if (provider !== "external") {
+    await append([spawned]);
+    return toSandbox(row, deps.clock.now());
+  }
+  const token = deps.ids.secret("sandbox");
+  await insertSandboxToken(tx, hashSecret(token), row.id, row.generation, "worker");
+  await append([spawned, draftTransition(deps.ids, row, { from: "pending", to: "creating", cause: "external" }, null)]);
   return {
     ...toSandbox({ ...row, state: "creating" }, deps.clock.now()),
     worker_token: token,
@@ -164,13 +171,18 @@ async function lockOne(tx: Db, id: SandboxId): Promise<SandboxRow> {
   return row;
 }
 
-/** Ends a sandbox: its worker's tokens are void, its waiting messages expire. Ending it twice equals ending it once. */
+/** Ends a sandbox; ending it twice equals ending it once. One that a provider made is destroyed by the reaper, and only then
+ *  are its credentials void: until that is confirmed its last events are still stored. */
 export async function terminateSandbox(deps: Deps, actor: Person, id: SandboxId): Promise<Sandbox> {
   await writeWithEvents(deps, async (tx, append) => {
     const row = await lockOne(tx, id);
     if (row.closed_at !== null) return;
-    await closeSandbox(tx, id);
-    await revokeSandboxTokens(tx, id);
+    const next = step(SANDBOX, row.state, "terminated");
+    if (row.provider !== "external" && !next.ok) return;
+    if (row.provider === "external") {
+      await closeSandbox(tx, id);
+      await revokeSandboxTokens(tx, id);
+    }
     await expireMessages(tx, id);
     await insertAudit(tx, {
       actor: actor.tokenId,
@@ -180,17 +192,18 @@ export async function terminateSandbox(deps: Deps, actor: Person, id: SandboxId)
       detail: { state: row.state },
       request_id: null,
     });
-    const next = step(SANDBOX, row.state, "terminated");
+    const ended = draftSandboxEvent(deps.ids, row, {
+      eventType: "TERMINATED",
+      data: { task_id: row.task_id, reason: "user" },
+      source: "user",
+    });
     await append([
       ...(next.ok ? [draftTransition(deps.ids, row, { from: row.state, to: next.to, cause: "user" }, null)] : []),
-      draftSandboxEvent(deps.ids, row, {
-        eventType: "TERMINATED",
-        data: { task_id: row.task_id, reason: "user" },
-        source: "user",
-      }),
+      ...(row.provider === "external" ? [ended] : []),
     ]);
   });
   deps.credentials.forget();
+  deps.wake("reap-sandboxes");
   return getSandbox(deps, id);
 }
 

@@ -1,4 +1,4 @@
-/** A sandbox in which the built-in scripted agent plays its demo, as a plain process beside the server. */
+/** A sandbox in which the built-in scripted agent plays its demo. */
 import { AppError, type ProjectId, type Sandbox } from "@drover/contract";
 import type { Person } from "./credential.ts";
 import type { RequestKey } from "./create-once.ts";
@@ -15,13 +15,6 @@ export async function startDemo(
 ): Promise<Sandbox> {
   if (!deps.config.demo)
     throw new AppError("runtime.unavailable", "the demo is switched off on this server (DROVER_DEMO=false)");
-  const input = { provider: "external" as const, runtime: "scripted", prompt: PROMPT, labels: { demo: "true" } };
-  const {
-    worker_token: _token,
-    worker_env,
-    ...sandbox
-  } = await createSandbox(deps, actor, projectId === undefined ? input : { ...input, project_id: projectId }, key);
-  // A second worker on the same state directory refuses to run, so a repeated request starts nothing twice.
-  if (worker_env !== undefined) await deps.launcher.launch(sandbox.id, worker_env);
-  return sandbox;
+  const input = { runtime: "scripted", prompt: PROMPT, labels: { demo: "true" } };
+  return createSandbox(deps, actor, projectId === undefined ? input : { ...input, project_id: projectId }, key);
 }

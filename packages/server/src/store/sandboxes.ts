@@ -1,4 +1,5 @@
 /** Sandboxes, their projections of the log, and their workers' tokens. */
+import type { ResolvedResources } from "@drover/core";
 import { ProjectId, Provider, SandboxId, SandboxState, TaskId, type JsonObject } from "@drover/contract";
 import { z } from "zod";
 import type { Statement } from "../ports/db.ts";
@@ -38,12 +39,18 @@ export const SandboxRow = z.object({
   first_heartbeat_at: z.date().nullable(),
   last_heartbeat_at: z.date().nullable(),
   last_contact_at: z.date().nullable(),
+  resources: z.custom<ResolvedResources>(),
+  network: z.string(),
+  host: z.string().nullable(),
+  provisioned_at: z.date().nullable(),
+  enforced_by: z.record(z.string(), z.string()).nullable(),
 });
 export type SandboxRow = z.infer<typeof SandboxRow>;
 
 const columns = sql`id, project_id, task_id, state, state_cause, generation, provider, provider_id, runtime, model, prompt, repo,
   base_branch, branch, labels, spec, created_at, started_at, ended_at, closed_at, last_sandbox_seq, last_seq, last_event_type,
-  last_event_at, turn, heartbeat_count, first_heartbeat_at, last_heartbeat_at, last_contact_at`;
+  last_event_at, turn, heartbeat_count, first_heartbeat_at, last_heartbeat_at, last_contact_at,
+  resources, network, host, provisioned_at, enforced_by`;
 
 export interface SandboxDraft {
   readonly id: SandboxId;
@@ -57,6 +64,8 @@ export interface SandboxDraft {
   readonly base_branch: string | null;
   readonly labels: Readonly<Record<string, string>>;
   readonly spec: JsonObject;
+  readonly resources: ResolvedResources;
+  readonly network: string;
   readonly created_by: string;
 }
 
@@ -72,6 +81,12 @@ const SAMPLE_DRAFT: SandboxDraft = {
   base_branch: null,
   labels: {},
   spec: {},
+  resources: {
+    memory_gb: { value: 4, origin: "default" },
+    cpu: { value: 2, origin: "default" },
+    disk_gb: { value: 8, origin: "default" },
+  },
+  network: "none",
   created_by: "tok-000000000000",
 };
 
@@ -80,9 +95,11 @@ export const insertSandbox = query(
   SandboxRow,
   [SAMPLE_DRAFT],
   (draft: SandboxDraft) => sql`
-  insert into sandboxes (id, project_id, task_id, state, provider, runtime, model, prompt, repo, base_branch, labels, spec, created_by)
+  insert into sandboxes (id, project_id, task_id, state, provider, runtime, model, prompt, repo, base_branch, labels, spec,
+    resources, network, created_by)
   select ${draft.id}, id, ${draft.task_id}, 'pending', ${draft.provider}, ${draft.runtime}, ${draft.model}, ${draft.prompt},
-    ${draft.repo}, ${draft.base_branch}, ${json(draft.labels)}::jsonb, ${json(draft.spec)}::jsonb, ${draft.created_by}
+    ${draft.repo}, ${draft.base_branch}, ${json(draft.labels)}::jsonb, ${json(draft.spec)}::jsonb,
+    ${json(draft.resources)}::jsonb, ${draft.network}, ${draft.created_by}
   from projects where id = ${draft.project_id}
   returning ${columns}`,
 );

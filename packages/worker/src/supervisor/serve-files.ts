@@ -32,9 +32,10 @@ async function read(socket: Socket, path: string, limit: number): Promise<void> 
   const file = await open(path, "r");
   try {
     const { size } = await file.stat();
-    if (size > limit) throw Object.assign(new Error(`the file has ${size} bytes; at most ${limit} are read`), { code: "EFBIG" });
+    if (size > limit)
+      throw Object.assign(new Error(`the file has ${size} bytes; at most ${limit} are read`), { code: "EFBIG" });
     const buffer = Buffer.alloc(READ_BYTES);
-    for (let position = 0; position < limit && !socket.destroyed; ) {
+    for (let position = 0; position < limit && !socket.destroyed;) {
       const { bytesRead } = await file.read(buffer, 0, Math.min(READ_BYTES, limit - position), position);
       if (bytesRead === 0) break;
       position += bytesRead;
@@ -63,11 +64,17 @@ async function list(socket: Socket, path: string): Promise<void> {
 }
 
 export function serveRead(socket: Socket, request: Extract<ControlRequest, { op: "read" }>): void {
-  read(socket, request.path, request.limit).then(() => finish(socket), (error: unknown) => refuse(socket, error));
+  read(socket, request.path, request.limit).then(
+    () => finish(socket),
+    (error: unknown) => refuse(socket, error),
+  );
 }
 
 export function serveList(socket: Socket, request: Extract<ControlRequest, { op: "list" }>): void {
-  list(socket, request.path).then(() => finish(socket), (error: unknown) => refuse(socket, error));
+  list(socket, request.path).then(
+    () => finish(socket),
+    (error: unknown) => refuse(socket, error),
+  );
 }
 
 /** Frames of `stdin` are the content; `stdinEnd` completes the file. */

@@ -1,0 +1,159 @@
+/** The command line of a local sandbox: what is in it, and nothing else. */
+
+export interface Mounts {
+  readonly workspace: string;
+  readonly home: string;
+  readonly sockets: string;
+  /** Our own files, read-only: node, supervisor, worker, passwd, group. */
+  readonly runtime: string;
+}
+
+export const INSIDE = {
+  workspace: "/workspace",
+  home: "/home/agent",
+  sockets: "/run/cp",
+  runtime: "/opt/drover",
+} as const;
+export const SEARCH_PATH = `${INSIDE.runtime}/bin:/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin`;
+
+const NAMESPACES = ["user", "pid", "ipc", "uts", "net"].map((name) => `--unshare-${name}`);
+
+/** What programs look up, and no more: no shadow, no ssh, no machine-id. */
+const ETC = [
+  "alternatives",
+  "ca-certificates",
+  "ca-certificates.conf",
+  "debian_version",
+  "gai.conf",
+  "host.conf",
+  "hosts",
+  "ld.so.cache",
+  "ld.so.conf",
+  "ld.so.conf.d",
+  "localtime",
+  "mime.types",
+  "nsswitch.conf",
+  "os-release",
+  "pki",
+  "profile",
+  "profile.d",
+  "protocols",
+  "python3",
+  "services",
+  "shells",
+  "ssl",
+  "terminfo",
+  "bash.bashrc",
+  "inputrc",
+  "java-17-openjdk",
+  "perl",
+];
+const MERGED = ["bin", "sbin", "lib", "lib64", "lib32"];
+
+export interface CommandLineOptions {
+  readonly mounts: Mounts;
+  readonly seccompFd: number | undefined;
+  readonly temporaryBytes: number;
+  /** Directories of the host that are links into /usr, by name. */
+  readonly merged: readonly string[];
+  readonly command: readonly string[];
+}
+
+export const MERGED_DIRECTORIES: readonly string[] = MERGED;
+
+export function toBubblewrapArgs(options: CommandLineOptions): readonly string[] {
+  const { mounts } = options;
+  return [
+    ...NAMESPACES,
+    "--unshare-cgroup-try",
+    "--uid",
+    "1000",
+    "--gid",
+    "1000",
+    "--hostname",
+    "sandbox",
+    // The user namespace is our own and the last one: nobody inside makes another.
+    "--disable-userns",
+    "--die-with-parent",
+    "--new-session",
+    "--clearenv",
+    "--cap-drop",
+    "ALL",
+    "--ro-bind",
+    "/usr",
+    "/usr",
+    ...options.merged.flatMap((name) => ["--symlink", `usr/${name}`, `/${name}`]),
+    // Files under /proc/sys are writable to kernel uid 0, and bwrap leaves them so: cover them ourselves.
+    "--proc",
+    "/proc",
+    "--ro-bind",
+    "/proc/sys",
+    "/proc/sys",
+    "--dev",
+    "/dev",
+    "--size",
+    String(options.temporaryBytes),
+    "--perms",
+    "1777",
+    "--tmpfs",
+    "/tmp",
+    "--size",
+    "16777216",
+    "--tmpfs",
+    "/run",
+    "--size",
+    "67108864",
+    "--tmpfs",
+    "/var",
+    "--perms",
+    "1777",
+    "--dir",
+    "/var/tmp",
+    "--size",
+    String(options.temporaryBytes),
+    "--perms",
+    "1777",
+    "--tmpfs",
+    "/dev/shm",
+    "--dir",
+    "/etc",
+    ...ETC.flatMap((name) => ["--ro-bind-try", `/etc/${name}`, `/etc/${name}`]),
+    "--ro-bind",
+    `${mounts.runtime}/etc/passwd`,
+    "/etc/passwd",
+    "--ro-bind",
+    `${mounts.runtime}/etc/group`,
+    "/etc/group",
+    "--ro-bind",
+    mounts.runtime,
+    INSIDE.runtime,
+    "--bind",
+    mounts.home,
+    INSIDE.home,
+    "--bind",
+    mounts.workspace,
+    INSIDE.workspace,
+    "--ro-bind",
+    mounts.sockets,
+    INSIDE.sockets,
+    "--remount-ro",
+    "/",
+    ...(options.seccompFd === undefined ? [] : ["--seccomp", String(options.seccompFd)]),
+    "--setenv",
+    "HOME",
+    INSIDE.home,
+    "--setenv",
+    "PATH",
+    SEARCH_PATH,
+    "--setenv",
+    "USER",
+    "agent",
+    "--setenv",
+    "LANG",
+    "C.UTF-8",
+    "--chdir",
+    INSIDE.workspace,
+    "--",
+    ...options.command,
+  ];
+}

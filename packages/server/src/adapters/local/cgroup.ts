@@ -1,0 +1,177 @@
+/** Limits by control groups, version 2 where it has the controllers, else version 1; undefined where neither can be written. */
+import { mkdir, readFile, rmdir, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { SandboxLimits } from "../../ports/sandbox-provider.ts";
+
+export interface Cgroup {
+  readonly kind: "cgroup1" | "cgroup2";
+  /** A process joins by writing its pid into each. */
+  readonly procsFiles: readonly string[];
+  countOomKills(): Promise<number>;
+  usage(): Promise<{ memoryBytes: number | null; processes: number | null }>;
+  freeze(isFrozen: boolean): Promise<void>;
+  isFrozen(): Promise<boolean>;
+  pids(): Promise<readonly number[]>;
+  remove(): Promise<void>;
+}
+
+export interface CgroupHost {
+  readonly kind: "cgroup1" | "cgroup2";
+  create(name: string, limits: SandboxLimits): Promise<Cgroup>;
+  open(name: string): Promise<Cgroup | undefined>;
+}
+
+const ROOT = "/sys/fs/cgroup";
+const PERIOD_US = 100_000;
+const CONTROLLERS = ["memory", "cpu", "pids", "freezer"] as const;
+const REMOVE_TRIES = 50;
+
+// Expected everywhere below: a file that this kernel or this container does not have.
+const readOr = (path: string, otherwise: string) => readFile(path, "utf8").catch(() => otherwise);
+const readNumber = async (path: string): Promise<number | null> => {
+  const number = Number((await readOr(path, "")).trim() || Number.NaN);
+  return Number.isFinite(number) ? number : null;
+};
+const readField = async (path: string, field: string): Promise<number> => {
+  const [, value] = new RegExp(`^${field} (\\d+)$`, "m").exec(await readOr(path, "")) ?? [];
+  return Number(value ?? 0);
+};
+const readPids = async (path: string) => (await readOr(path, "")).split("\n").filter(Boolean).map(Number);
+
+async function removeDirectory(path: string): Promise<void> {
+  for (let tries = 0; tries < REMOVE_TRIES; tries += 1) {
+    const code = await rmdir(path).then(
+      () => undefined,
+      (error: NodeJS.ErrnoException) => error.code,
+    );
+    // A group is busy until the kernel has buried its last process.
+    if (code !== "EBUSY") return;
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
+
+function openVersion1(directories: Readonly<Record<(typeof CONTROLLERS)[number], string>>): Cgroup {
+  const all = Object.values(directories);
+  return {
+    kind: "cgroup1",
+    procsFiles: all.map((directory) => join(directory, "cgroup.procs")),
+    countOomKills: () => readField(join(directories.memory, "memory.oom_control"), "oom_kill"),
+    usage: async () => ({
+      memoryBytes: await readNumber(join(directories.memory, "memory.usage_in_bytes")),
+      processes: await readNumber(join(directories.pids, "pids.current")),
+    }),
+    freeze: (isFrozen) => writeFile(join(directories.freezer, "freezer.state"), isFrozen ? "FROZEN" : "THAWED"),
+    isFrozen: async () => (await readOr(join(directories.freezer, "freezer.state"), "")).trim() !== "THAWED",
+    pids: () => readPids(join(directories.pids, "cgroup.procs")),
+    remove: async () => {
+      for (const directory of all) await removeDirectory(directory);
+    },
+  };
+}
+
+function openVersion2(directory: string): Cgroup {
+  return {
+    kind: "cgroup2",
+    procsFiles: [join(directory, "cgroup.procs")],
+    countOomKills: () => readField(join(directory, "memory.events"), "oom_kill"),
+    usage: async () => ({
+      memoryBytes: await readNumber(join(directory, "memory.current")),
+      processes: await readNumber(join(directory, "pids.current")),
+    }),
+    freeze: (isFrozen) => writeFile(join(directory, "cgroup.freeze"), isFrozen ? "1" : "0"),
+    isFrozen: async () => (await readOr(join(directory, "cgroup.freeze"), "0")).trim() === "1",
+    pids: () => readPids(join(directory, "cgroup.procs")),
+    remove: () => removeDirectory(directory),
+  };
+}
+
+async function findOwnPaths(): Promise<ReadonlyMap<string, string>> {
+  const lines = (await readOr("/proc/self/cgroup", "")).trim().split("\n");
+  const paths = new Map<string, string>();
+  for (const line of lines) {
+    const [, controllers = "", path = "/"] = /^\d+:([^:]*):(.*)$/.exec(line) ?? [];
+    for (const controller of controllers.split(",")) paths.set(controller, path);
+  }
+  return paths;
+}
+
+const exists = (path: string) =>
+  stat(path).then(
+    () => true,
+    () => false,
+  );
+
+async function findVersion1(): Promise<CgroupHost | undefined> {
+  const own = await findOwnPaths();
+  const parents = CONTROLLERS.map((controller) => join(ROOT, controller, own.get(controller) ?? "/"));
+  const toDirectories = (name: string) =>
+    Object.fromEntries(
+      CONTROLLERS.map((controller, index) => [controller, join(parents[index] ?? "", name)]),
+    ) as Record<(typeof CONTROLLERS)[number], string>;
+  const probe = toDirectories(`drover-probe-${process.pid}`);
+  for (const directory of Object.values(probe)) {
+    const isMade = await mkdir(directory).then(
+      () => true,
+      () => false,
+    );
+    if (!isMade || !(await exists(join(directory, "cgroup.procs")))) return undefined;
+    await removeDirectory(directory);
+  }
+  return {
+    kind: "cgroup1",
+    create: async (name, limits) => {
+      const directories = toDirectories(name);
+      for (const directory of Object.values(directories)) await mkdir(directory, { recursive: true });
+      await writeFile(join(directories.memory, "memory.limit_in_bytes"), String(limits.memoryBytes));
+      // Without swap accounting there is no such file, and nothing to limit.
+      await writeFile(join(directories.memory, "memory.memsw.limit_in_bytes"), String(limits.memoryBytes)).catch(
+        () => undefined,
+      );
+      await writeFile(join(directories.cpu, "cpu.cfs_period_us"), String(PERIOD_US));
+      await writeFile(join(directories.cpu, "cpu.cfs_quota_us"), String(Math.round(limits.cpus * PERIOD_US)));
+      await writeFile(join(directories.pids, "pids.max"), String(limits.processes));
+      return openVersion1(directories);
+    },
+    open: async (name) => {
+      const directories = toDirectories(name);
+      return (await exists(directories.memory)) ? openVersion1(directories) : undefined;
+    },
+  };
+}
+
+async function findVersion2(): Promise<CgroupHost | undefined> {
+  const own = (await findOwnPaths()).get("");
+  if (own === undefined || !(await exists(join(ROOT, "cgroup.controllers")))) return undefined;
+  const parent = join(ROOT, own);
+  const controllers = (await readOr(join(parent, "cgroup.controllers"), "")).split(/\s+/);
+  if (!["memory", "cpu", "pids"].every((name) => controllers.includes(name))) return undefined;
+  // A group with children may hold no process itself: step into a leaf first.
+  const leaf = join(parent, "drover-server");
+  const isDelegated = await mkdir(leaf, { recursive: true })
+    .then(() => writeFile(join(leaf, "cgroup.procs"), String(process.pid)))
+    .then(() => writeFile(join(parent, "cgroup.subtree_control"), "+memory +cpu +pids"))
+    .then(
+      () => true,
+      () => false,
+    );
+  if (!isDelegated) return undefined;
+  return {
+    kind: "cgroup2",
+    create: async (name, limits) => {
+      const directory = join(parent, name);
+      await mkdir(directory, { recursive: true });
+      await writeFile(join(directory, "memory.max"), String(limits.memoryBytes));
+      await writeFile(join(directory, "memory.swap.max"), "0").catch(() => undefined);
+      await writeFile(join(directory, "cpu.max"), `${Math.round(limits.cpus * PERIOD_US)} ${PERIOD_US}`);
+      await writeFile(join(directory, "pids.max"), String(limits.processes));
+      return openVersion2(directory);
+    },
+    open: async (name) => {
+      const directory = join(parent, name);
+      return (await exists(directory)) ? openVersion2(directory) : undefined;
+    },
+  };
+}
+
+export const findCgroups = async (): Promise<CgroupHost | undefined> =>
+  (await findVersion2()) ?? (await findVersion1());

@@ -1,0 +1,60 @@
+/** Where a local sandbox lives on the host, and what is noted about it there. */
+import { mkdir, readFile, readdir, rename, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { z } from "zod";
+
+const Note = z.object({
+  key: z.string(),
+  labels: z.record(z.string(), z.string()),
+  limits: z.object({ memoryBytes: z.number(), cpus: z.number(), diskBytes: z.number(), processes: z.number() }),
+  env: z.record(z.string(), z.string()),
+  /** Kernel uid of everything inside; null when the server is no root and shares its own. */
+  uid: z.number().nullable(),
+  stopReason: z.string().nullable().default(null),
+});
+export type Note = z.infer<typeof Note>;
+
+export interface Place {
+  readonly root: string;
+  readonly workspace: string;
+  readonly home: string;
+  readonly sockets: string;
+  readonly control: string;
+  readonly process: string;
+  readonly bootLog: string;
+}
+
+const KEY = /^[a-z0-9][a-z0-9-]{0,80}$/;
+
+export function toPlace(base: string, key: string): Place {
+  if (!KEY.test(key)) throw new TypeError(`${key} is no key of a sandbox`);
+  const root = join(base, key);
+  return {
+    root,
+    workspace: join(root, "workspace"),
+    home: join(root, "home"),
+    sockets: join(root, "sock"),
+    control: join(root, "control.sock"),
+    process: join(root, "process"),
+    bootLog: join(root, "boot.log"),
+  };
+}
+
+const notePath = (place: Place) => join(place.root, "note.json");
+
+/** Undefined for a place that was never finished. */
+export async function readNote(place: Place): Promise<Note | undefined> {
+  const text = await readFile(notePath(place), "utf8").catch(() => undefined);
+  return text === undefined ? undefined : Note.parse(JSON.parse(text));
+}
+
+export async function writeNote(place: Place, note: Note): Promise<void> {
+  await mkdir(place.root, { recursive: true, mode: 0o700 });
+  await writeFile(`${notePath(place)}.new`, JSON.stringify(note), { mode: 0o600 });
+  await rename(`${notePath(place)}.new`, notePath(place));
+}
+
+export async function listPlaces(base: string): Promise<readonly Place[]> {
+  const names = await readdir(base).catch(() => []);
+  return names.filter((name) => KEY.test(name)).map((name) => toPlace(base, name));
+}

@@ -1,0 +1,86 @@
+/** Makes the sandboxes that wait for it: stored first, then made, each step told, each failure named. */
+import { AppError, TERMINAL_SANDBOX_STATES, type SandboxId } from "@drover/contract";
+import type { SandboxProvider, SandboxRef } from "../ports/sandbox-provider.ts";
+import { claimUnmade, markProvisioned } from "../store/lifecycle.ts";
+import { insertSandboxToken, loadSandbox, type SandboxRow } from "../store/sandboxes.ts";
+import { hashSecret } from "./credential.ts";
+import type { Deps } from "./deps.ts";
+import { draftSandboxEvent } from "./event-log.ts";
+import { toSpec } from "./sandbox-key.ts";
+import { changeState, writeSandboxEvents } from "./change-state.ts";
+
+const PARALLEL = 4;
+const WORKER_ARGV: readonly [string, ...string[]] = ["node", "/opt/drover/worker.mjs"];
+/** Stands where a token would: the real one is attached outside of the sandbox. */
+const NO_TOKEN = "attached-outside";
+
+async function tellStep<T>(deps: Deps, id: SandboxId, name: string, work: () => Promise<T>): Promise<T> {
+  const startedMs = deps.clock.now().getTime();
+  const tell = (status: string, more: Readonly<Record<string, string>> = {}) =>
+    writeSandboxEvents(deps, id, (row) => [
+      draftSandboxEvent(deps.ids, row, {
+        eventType: "sandbox.provisioning",
+        data: { step: name, status, duration_ms: deps.clock.now().getTime() - startedMs, ...more },
+      }),
+    ]);
+  try {
+    const result = await work();
+    await tell("done");
+    return result;
+  } catch (error) {
+    await tell("failed", { error: error instanceof Error ? error.message : String(error) });
+    throw error;
+  }
+}
+
+/** A credential for the worker: behind the gate where the provider has one, else handed in. */
+export async function admitWorker(
+  deps: Deps,
+  provider: SandboxProvider,
+  ref: SandboxRef,
+  row: SandboxRow,
+): Promise<Readonly<Record<string, string>>> {
+  const token = deps.ids.secret("sandbox");
+  await insertSandboxToken(deps.db, hashSecret(token), row.id, row.generation, "worker");
+  const directory = provider.capabilities.socketDirectory ? provider.socketDirectory(ref) : undefined;
+  if (directory === undefined) return { SANDBOX_ID: row.id, CALLBACK_URL: deps.address(), SANDBOX_TOKEN: token };
+  await deps.gate.open(row.id, directory, token);
+  return { SANDBOX_ID: row.id, CALLBACK_URL: "unix:///run/cp/api.sock", SANDBOX_TOKEN: NO_TOKEN };
+}
+
+async function provision(deps: Deps, id: SandboxId, signal: AbortSignal): Promise<void> {
+  const row = await changeState(deps, id, "provisioned", "provisioning");
+  const provider = await deps.providers.open(row.provider);
+  const ref = await tellStep(deps, id, "environment", () => provider.ensure(toSpec(deps.installation, row), signal));
+  const info = await provider.info(ref, signal);
+  if (info === undefined) throw new AppError("sandbox.unavailable", "the sandbox ended as soon as it was made");
+  await tellStep(deps, id, "worker", async () => {
+    const env = await admitWorker(deps, provider, ref, row);
+    await provider.startDetached(
+      ref,
+      { argv: WORKER_ARGV, env: { ...env, STATE_DIR: "/home/agent/.drover-worker" } },
+      signal,
+    );
+  });
+  await markProvisioned(deps.db, id, ref.id, info.enforcedBy);
+}
+
+async function provisionOrFail(deps: Deps, id: SandboxId, signal: AbortSignal): Promise<void> {
+  try {
+    await provision(deps, id, signal);
+  } catch (error) {
+    // Expected: the provider refuses or is away, or the sandbox was ended meanwhile. The row tells which.
+    deps.log.warn("sandbox.provision_failed", { sandbox: id, reason: String(error) });
+    const row = await loadSandbox.maybe(deps.db, id);
+    if (row === undefined || TERMINAL_SANDBOX_STATES.has(row.state)) return;
+    await changeState(deps, id, "failed", error instanceof AppError ? error.message : "provisioning failed");
+  }
+}
+
+export async function provisionSandboxesOnce(deps: Deps, signal: AbortSignal): Promise<{ claimed: number }> {
+  const claimed = await claimUnmade(deps.db, deps.instance, deps.host, deps.providers.names, PARALLEL);
+  await Promise.all(claimed.map(({ id }) => provisionOrFail(deps, id, signal)));
+  // More may wait than one pass takes.
+  if (claimed.length === PARALLEL) return provisionSandboxesOnce(deps, signal);
+  return { claimed: claimed.length };
+}

@@ -1,0 +1,54 @@
+/** Ends what has ended: sandboxes in a final state are destroyed, and only then are their credentials void and their log closed. */
+import { AppError, TERMINAL_SANDBOX_STATES, type SandboxId, type SandboxState } from "@drover/contract";
+import { expireMessages } from "../store/messages.ts";
+import { listKeptLongEnough, listOpen } from "../store/lifecycle.ts";
+import { closeSandbox, loadSandbox, lockSandboxes, revokeSandboxTokens } from "../store/sandboxes.ts";
+import { changeState } from "./change-state.ts";
+import type { Deps } from "./deps.ts";
+import { draftSandboxEvent, writeWithEvents } from "./event-log.ts";
+import { toRef } from "./sandbox-key.ts";
+
+const BATCH = 50;
+const FINAL: readonly SandboxState[] = [...TERMINAL_SANDBOX_STATES];
+
+async function reap(deps: Deps, id: SandboxId, signal: AbortSignal): Promise<void> {
+  const row = await loadSandbox.maybe(deps.db, id);
+  if (row === undefined) return;
+  const provider = await deps.providers.open(row.provider);
+  await provider.destroy(toRef(deps.installation, row), signal);
+  await deps.gate.close(id);
+  await writeWithEvents(deps, async (tx, append) => {
+    const [locked] = await lockSandboxes(tx, [id]);
+    if (locked === undefined || locked.closed_at !== null) return;
+    await closeSandbox(tx, id);
+    await revokeSandboxTokens(tx, id);
+    await expireMessages(tx, id);
+    await append([
+      draftSandboxEvent(deps.ids, locked, {
+        eventType: "TERMINATED",
+        data: { task_id: locked.task_id, reason: locked.state_cause },
+      }),
+    ]);
+  });
+  deps.credentials.forget();
+}
+
+export async function reapSandboxesOnce(deps: Deps, signal: AbortSignal): Promise<{ reaped: number }> {
+  for (const { id } of await listKeptLongEnough(deps.db, deps.host, deps.config.keepCompletedSeconds, BATCH)) {
+    await changeState(deps, id, "terminated", "kept long enough");
+  }
+  const ended = await listOpen(deps.db, deps.host, FINAL, BATCH);
+  let reaped = 0;
+  for (const { id } of ended) {
+    // Expected: the provider is away. The row stays open, so the next pass tries again.
+    await reap(deps, id, signal).then(
+      () => (reaped += 1),
+      (error: unknown) =>
+        deps.log.warn("sandbox.destroy_failed", {
+          sandbox: id,
+          reason: error instanceof AppError ? error.message : String(error),
+        }),
+    );
+  }
+  return { reaped };
+}

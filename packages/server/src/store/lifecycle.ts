@@ -1,0 +1,69 @@
+/** Who looks after which sandbox. */
+import { SandboxId, type SandboxState } from "@drover/contract";
+import { z } from "zod";
+import { command, query } from "./query.ts";
+import { json, sql } from "./sql.ts";
+
+const SAMPLE_ID = "drover-00000000-000000" as SandboxId;
+const LEASE_SECONDS = 120;
+
+export const loadInstallation = query(
+  "installation.load",
+  z.object({ id: z.string() }),
+  [],
+  () => sql`select id from installation`,
+);
+
+const IdRow = z.object({ id: SandboxId });
+
+/** Takes sandboxes that wait to be made, or whose maker has fallen silent. A machine-bound one stays with its machine. */
+export const claimUnmade = query(
+  "sandboxes.claim_unmade",
+  IdRow,
+  ["server", "host", ["local"], 4],
+  (owner: string, host: string, providers: readonly string[], limit: number) => sql`
+  update sandboxes s set lease_owner = ${owner}, lease_until = now() + make_interval(secs => ${LEASE_SECONDS}), host = ${host}
+  from (
+    select id from sandboxes
+    where closed_at is null and state in ('pending', 'creating') and provisioned_at is null and provider = any(${providers}::text[])
+      and (lease_until is null or lease_until < now()) and (host is null or host = ${host})
+    order by created_at, id limit ${limit} for update skip locked) as waiting
+  where s.id = waiting.id returning s.id`,
+);
+
+export const renewLease = command(
+  "sandboxes.renew_lease",
+  [SAMPLE_ID, "server"],
+  (id: SandboxId, owner: string) => sql`
+  update sandboxes set lease_until = now() + make_interval(secs => ${LEASE_SECONDS}) where id = ${id} and lease_owner = ${owner}`,
+);
+
+export const markProvisioned = command(
+  "sandboxes.mark_provisioned",
+  [SAMPLE_ID, "id", {}],
+  (id: SandboxId, providerId: string, enforcedBy: Readonly<Record<string, string>>) => sql`
+  update sandboxes set provider_id = ${providerId}, enforced_by = ${json(enforcedBy)}::jsonb, provisioned_at = now(), lease_until = null
+  where id = ${id}`,
+);
+
+/** Sandboxes of this machine in the given states that are not gone yet. */
+export const listOpen = query(
+  "sandboxes.list_open",
+  IdRow,
+  ["host", ["running"], 100],
+  (host: string, states: readonly SandboxState[], limit: number) => sql`
+  select id from sandboxes where closed_at is null and provider <> 'external' and host = ${host} and state = any(${states}::text[])
+  order by id limit ${limit}`,
+);
+
+/** Completed ones whose time is over. */
+export const listKeptLongEnough = query(
+  "sandboxes.list_kept_long_enough",
+  IdRow,
+  ["host", 300, 100],
+  (host: string, keepSeconds: number, limit: number) => sql`
+  select id from sandboxes
+  where closed_at is null and provider <> 'external' and host = ${host} and state = 'completed'
+    and ended_at < now() - make_interval(secs => ${keepSeconds})
+  order by id limit ${limit}`,
+);

@@ -1,0 +1,103 @@
+/** Files as the sandbox sees them: a link planted by the agent leads nowhere but inside. */
+import { lstat, mkdir, open, readdir } from "node:fs/promises";
+import type { Socket } from "node:net";
+import { dirname, join } from "node:path";
+import { CONTROL_FRAME, type ControlRequest } from "@drover/contract";
+import { writeFrame, writeJson, type Frame } from "./control-frames.ts";
+
+const READ_BYTES = 256 * 1024;
+const LIST_LIMIT = 10_000;
+
+type Kind = "file" | "directory" | "symlink" | "other";
+
+const DONE = { code: 0, signal: null };
+
+function refuse(socket: Socket, error: unknown): void {
+  const { code, message } = error as NodeJS.ErrnoException;
+  writeJson(socket, CONTROL_FRAME.refused, { code: code ?? "EUNKNOWN", message });
+  socket.end();
+}
+
+function finish(socket: Socket): void {
+  writeJson(socket, CONTROL_FRAME.exit, DONE);
+  socket.end();
+}
+
+const drained = (socket: Socket) =>
+  new Promise<void>((resolve) => {
+    socket.once("drain", resolve).once("close", resolve);
+  });
+
+async function read(socket: Socket, path: string, limit: number): Promise<void> {
+  const file = await open(path, "r");
+  try {
+    const { size } = await file.stat();
+    if (size > limit)
+      throw Object.assign(new Error(`the file has ${size} bytes; at most ${limit} are read`), { code: "EFBIG" });
+    const buffer = Buffer.alloc(READ_BYTES);
+    for (let position = 0; position < limit && !socket.destroyed;) {
+      const { bytesRead } = await file.read(buffer, 0, Math.min(READ_BYTES, limit - position), position);
+      if (bytesRead === 0) break;
+      position += bytesRead;
+      if (!writeFrame(socket, CONTROL_FRAME.stdout, Buffer.from(buffer.subarray(0, bytesRead)))) await drained(socket);
+    }
+  } finally {
+    await file.close();
+  }
+}
+
+const toKind = (entry: { isFile(): boolean; isDirectory(): boolean; isSymbolicLink(): boolean }): Kind => {
+  if (entry.isFile()) return "file";
+  if (entry.isDirectory()) return "directory";
+  return entry.isSymbolicLink() ? "symlink" : "other";
+};
+
+async function list(socket: Socket, path: string): Promise<void> {
+  const names = (await readdir(path)).toSorted().slice(0, LIST_LIMIT);
+  for (const name of names) {
+    // Expected: a file that vanished while we looked.
+    const found = await lstat(join(path, name)).catch(() => undefined);
+    if (found === undefined) continue;
+    const entry = { name, kind: toKind(found), size: found.size, modified_ms: found.mtimeMs };
+    writeFrame(socket, CONTROL_FRAME.stdout, Buffer.from(`${JSON.stringify(entry)}\n`));
+  }
+}
+
+export function serveRead(socket: Socket, request: Extract<ControlRequest, { op: "read" }>): void {
+  read(socket, request.path, request.limit).then(
+    () => finish(socket),
+    (error: unknown) => refuse(socket, error),
+  );
+}
+
+export function serveList(socket: Socket, request: Extract<ControlRequest, { op: "list" }>): void {
+  list(socket, request.path).then(
+    () => finish(socket),
+    (error: unknown) => refuse(socket, error),
+  );
+}
+
+/** Frames of `stdin` are the content; `stdinEnd` completes the file. */
+export function serveWrite(socket: Socket, request: Extract<ControlRequest, { op: "write" }>): (frame: Frame) => void {
+  const opened = (async () => {
+    await mkdir(dirname(request.path), { recursive: true });
+    return open(request.path, "w", request.mode ?? 0o644);
+  })();
+  let work: Promise<unknown> = opened;
+  work.catch((error: unknown) => refuse(socket, error));
+  const then = (step: () => Promise<unknown>) => {
+    work = work.then(step);
+    work.catch((error: unknown) => refuse(socket, error));
+  };
+  return (frame) => {
+    if (frame.type === CONTROL_FRAME.stdin) {
+      const bytes = Buffer.from(frame.bytes);
+      then(async () => (await opened).writeFile(bytes));
+    } else if (frame.type === CONTROL_FRAME.stdinEnd) {
+      then(async () => {
+        await (await opened).close();
+        finish(socket);
+      });
+    }
+  };
+}
