@@ -33,7 +33,7 @@ function keep(child: ChildProcess, argv: readonly string[]): void {
 function serve(socket: Socket, request: ControlRequest): (frame: Frame) => void {
   switch (request.op) {
     case "exec":
-      return runProcess(socket, request, (child) => keep(child, request.argv));
+      return runProcess(socket, request, process.env, (child) => keep(child, request.argv));
     case "write":
       return serveWrite(socket, request);
     case "read":

@@ -32,6 +32,7 @@ export const toExit = (code: number | null, signal: NodeJS.Signals | null): Cont
 export function runProcess(
   socket: Socket,
   request: ExecRequest,
+  env: NodeJS.ProcessEnv,
   onDetached: (child: ChildProcess) => void,
 ): (frame: Frame) => void {
   const scratch = request.terminal === undefined ? undefined : mkdtempSync(join(tmpdir(), "tty-"));
@@ -40,7 +41,7 @@ export function runProcess(
   const isDetached = request.is_detached === true;
   const child = spawn(program, args, {
     cwd: request.cwd,
-    env: { ...process.env, ...request.env },
+    env: { ...env, ...request.env },
     detached: true,
     stdio: isDetached ? "ignore" : ["pipe", "pipe", "pipe"],
   });
