@@ -53,8 +53,8 @@ export const ControlFileEntry = z.object({
   modified_ms: z.number(),
 });
 
-/** Processes that were started detached, by pid inside the sandbox. */
+/** Processes that were started detached. */
 export const ControlStatus = z.object({
-  processes: z.array(z.object({ pid: z.int(), argv: Argv, exit: ControlExit.nullable() })),
+  processes: z.array(z.object({ argv: Argv, exit: ControlExit.nullable() })),
 });
 export type ControlStatus = z.infer<typeof ControlStatus>;

@@ -134,6 +134,7 @@ export async function openLocalProvider(options: LocalOptions): Promise<SandboxP
       if (!watchdogs.has(spec.key)) watch(place, known);
       return ref;
     }
+    if (spec.snapshot !== undefined) await requireSnapshot(spec.snapshot);
     const note = known ?? (await noteNew(place, spec));
     for (const directory of [place.workspace, place.home, place.sockets]) {
       await mkdir(directory, { recursive: true, mode: directory === place.sockets ? 0o755 : 0o700 });
@@ -166,10 +167,14 @@ export async function openLocalProvider(options: LocalOptions): Promise<SandboxP
 
   const snapshotPath = (name: string) => join(`${options.base}.snapshots`, `${name}.tar`);
 
-  const restore = async (place: Place, note: Note, name: string, signal: AbortSignal) => {
-    const bytes = await readFile(snapshotPath(name)).catch((cause: unknown) => {
+  const requireSnapshot = async (name: string) => {
+    await access(snapshotPath(name)).catch((cause: unknown) => {
       throw new AppError("sandbox.rejected", `there is no snapshot ${name}`, { cause });
     });
+  };
+
+  const restore = async (place: Place, note: Note, name: string, signal: AbortSignal) => {
+    const bytes = await readFile(snapshotPath(name));
     for await (const event of execInside(place, note, { argv: ["tar", "-C", "/", "-xf", "-"], stdin: bytes }, signal)) {
       if (event.type === "exit" && event.code !== 0)
         throw new AppError("sandbox.rejected", `snapshot ${name} could not be restored`);
@@ -193,7 +198,8 @@ export async function openLocalProvider(options: LocalOptions): Promise<SandboxP
       egressPolicy: true,
       survivesServer: true,
     },
-    ensure: (spec, signal) => {
+    ensure: async (spec, signal) => {
+      signal.throwIfAborted();
       const running = ensuring.get(spec.key);
       if (running !== undefined) return running;
       const work = create(spec, signal).finally(() => ensuring.delete(spec.key));
@@ -216,6 +222,7 @@ export async function openLocalProvider(options: LocalOptions): Promise<SandboxP
         place.control,
         { op: "exec", argv: [...command.argv], cwd: command.cwd ?? INSIDE.workspace, env, is_detached: true },
         signal,
+        command.stdin ?? new Uint8Array(),
       );
     },
     openTerminal: async (ref, size, signal) => {
@@ -259,7 +266,8 @@ export async function openLocalProvider(options: LocalOptions): Promise<SandboxP
         usage: { ...measured, diskBytes: await measureDisk([place.workspace, place.home]) },
       };
     },
-    list: async (labels) => {
+    list: async (labels, signal) => {
+      signal.throwIfAborted();
       const found: SandboxRef[] = [];
       for (const place of await listPlaces(options.base)) {
         const note = await readNote(place);

@@ -1,9 +1,8 @@
 /** The supervisor: first process of a local sandbox. Serves the server's requests and forwards the sandbox's way out. */
-import type { ChildProcess } from "node:child_process";
 import { connect, createServer, type Socket } from "node:net";
 import { CONTROL_FRAME, ControlRequest, type ControlExit } from "@drover/contract";
 import { onFrames, writeJson, type Frame } from "./control-frames.ts";
-import { runProcess, toExit } from "./run-process.ts";
+import { runDetached, runProcess } from "./run-process.ts";
 import { serveList, serveRead, serveWrite } from "./serve-files.ts";
 
 /** A listening socket whose name lies outside, so that nothing in here can take it away. */
@@ -14,7 +13,6 @@ const EGRESS_PORT = 3128;
 const ALONE_LIMIT_MS = Number(process.env["SUPERVISOR_ALONE_LIMIT_MS"] ?? 60 * 60 * 1_000);
 
 interface Detached {
-  readonly pid: number;
   readonly argv: readonly string[];
   exit: ControlExit | null;
 }
@@ -22,18 +20,18 @@ interface Detached {
 const detached: Detached[] = [];
 let lastHeardMs = Date.now();
 
-function keep(child: ChildProcess, argv: readonly string[]): void {
-  const entry: Detached = { pid: child.pid ?? 0, argv, exit: null };
+function keep(request: Extract<ControlRequest, { op: "exec" }>, socket: Socket): (frame: Frame) => void {
+  const entry: Detached = { argv: request.argv, exit: null };
   detached.push(entry);
-  child.once("exit", (code, signal) => {
-    entry.exit = toExit(code, signal);
+  return runDetached(socket, request, process.env, (exit) => {
+    entry.exit ??= exit;
   });
 }
 
 function serve(socket: Socket, request: ControlRequest): (frame: Frame) => void {
   switch (request.op) {
     case "exec":
-      return runProcess(socket, request, process.env, (child) => keep(child, request.argv));
+      return request.is_detached === true ? keep(request, socket) : runProcess(socket, request, process.env);
     case "write":
       return serveWrite(socket, request);
     case "read":

@@ -9,13 +9,19 @@ import { writeFrame, writeJson, type Frame } from "./control-frames.ts";
 
 type ExecRequest = Extract<ControlRequest, { op: "exec" }>;
 
-const SHELL_QUOTE = (word: string) => `'${word.replaceAll("'", `'\\''`)}'`;
+/** What a shell would answer when a program is missing or may not run. */
+const NOT_FOUND: ControlExit = { code: 127, signal: null };
+const NOT_EXECUTABLE: ControlExit = { code: 126, signal: null };
+/** Output written just before the end is still on its way; what goes on in the background is not waited for. */
+const LAST_WORDS_MS = 50;
 
-/** `script` gives the command a terminal of its own; the inner shell notes its name, so that its size can be set from outside. */
+const quote = (word: string) => `'${word.replaceAll("'", `'\\''`)}'`;
+
+/** `script` takes its command as a line of shell: every word is quoted. The shell notes its terminal, so that it can be resized. */
 function toTerminalArgv(request: ExecRequest, ttyFile: string): readonly string[] {
   const { columns, rows } = request.terminal ?? { columns: 80, rows: 24 };
-  const setUp = `stty cols ${columns} rows ${rows}; tty > ${SHELL_QUOTE(ttyFile)}`;
-  return ["script", "-qefc", `${setUp}; exec ${request.argv.map(SHELL_QUOTE).join(" ")}`, "/dev/null"];
+  const setUp = `stty cols ${columns} rows ${rows}; tty > ${quote(ttyFile)}`;
+  return ["script", "-qefc", `${setUp}; exec ${request.argv.map(quote).join(" ")}`, "/dev/null"];
 }
 
 function killGroup(child: ChildProcess): void {
@@ -27,69 +33,80 @@ function killGroup(child: ChildProcess): void {
   }
 }
 
-export const toExit = (code: number | null, signal: NodeJS.Signals | null): ControlExit => ({ code, signal });
-
-export function runProcess(
-  socket: Socket,
-  request: ExecRequest,
-  env: NodeJS.ProcessEnv,
-  onDetached: (child: ChildProcess) => void,
-): (frame: Frame) => void {
-  const scratch = request.terminal === undefined ? undefined : mkdtempSync(join(tmpdir(), "tty-"));
-  const ttyFile = join(scratch ?? "", "name");
-  const [program = "", ...args] = scratch === undefined ? request.argv : toTerminalArgv(request, ttyFile);
-  const isDetached = request.is_detached === true;
-  const child = spawn(program, args, {
-    cwd: request.cwd,
-    env: { ...env, ...request.env },
-    detached: true,
-    stdio: isDetached ? "ignore" : ["pipe", "pipe", "pipe"],
-  });
-  child.once("error", (error: NodeJS.ErrnoException) => {
-    writeJson(socket, CONTROL_FRAME.refused, { code: error.code ?? "EUNKNOWN", message: error.message });
-    socket.end();
-  });
-  if (isDetached) {
-    child.once("spawn", () => {
-      onDetached(child);
-      writeJson(socket, CONTROL_FRAME.exit, { code: 0, signal: null });
-      socket.end();
-    });
-    return () => undefined;
-  }
-  for (const [stream, type] of [
-    [child.stdout, CONTROL_FRAME.stdout],
-    [child.stderr, CONTROL_FRAME.stderr],
-  ] as const) {
-    stream?.on("data", (chunk: Buffer) => {
-      if (!writeFrame(socket, type, chunk)) stream.pause();
-    });
-    socket.on("drain", () => stream?.resume());
-  }
-  child.stdin?.on("error", () => undefined);
-  child.once("close", (code, signal) => {
-    if (scratch !== undefined) rmSync(scratch, { recursive: true, force: true });
-    killGroup(child);
-    writeJson(socket, CONTROL_FRAME.exit, toExit(code, signal));
-    socket.end();
-  });
-  socket.once("close", () => killGroup(child));
-  return (frame) => {
-    if (frame.type === CONTROL_FRAME.stdin) child.stdin?.write(frame.bytes);
-    else if (frame.type === CONTROL_FRAME.stdinEnd) child.stdin?.end();
-    else if (frame.type === CONTROL_FRAME.resize) {
-      const size = ControlResize.safeParse(JSON.parse(frame.bytes.toString("utf8")));
-      // Expected: the terminal has not noted its name yet; the next resize finds it.
-      if (size.success) setTerminalSize(ttyFile, size.data.columns, size.data.rows);
-    }
-  };
-}
-
-function setTerminalSize(ttyFile: string, columns: number, rows: number): void {
+function setTerminalSize(ttyFile: string, frame: Frame): void {
   try {
+    const { columns, rows } = ControlResize.parse(JSON.parse(frame.bytes.toString("utf8")));
     const tty = readFileSync(ttyFile, "utf8").trim();
     if (/^\/dev\/pts\/\d+$/.test(tty)) spawnSync("stty", ["-F", tty, "cols", String(columns), "rows", String(rows)]);
   } catch {
     // Expected: the terminal is still starting or has ended.
   }
+}
+
+const feed = (child: ChildProcess, frame: Frame) => {
+  if (frame.type === CONTROL_FRAME.stdin) child.stdin?.write(frame.bytes);
+  else if (frame.type === CONTROL_FRAME.stdinEnd) child.stdin?.end();
+};
+
+const toFailure = (error: NodeJS.ErrnoException) => (error.code === "EACCES" ? NOT_EXECUTABLE : NOT_FOUND);
+
+/** Goes on by itself; `onEnd` is called once, also when it never began. The answer is given as soon as it has its input. */
+export function runDetached(
+  socket: Socket,
+  request: ExecRequest,
+  env: NodeJS.ProcessEnv,
+  onEnd: (exit: ControlExit) => void,
+): (frame: Frame) => void {
+  const [program = "", ...args] = request.argv;
+  const options = { cwd: request.cwd, env: { ...env, ...request.env }, detached: true };
+  const child = spawn(program, args, { ...options, stdio: ["pipe", "ignore", "ignore"] });
+  child.once("error", (error) => onEnd(toFailure(error)));
+  child.once("exit", (code, signal) => onEnd({ code, signal }));
+  child.stdin.on("error", () => undefined);
+  return (frame) => {
+    feed(child, frame);
+    if (frame.type !== CONTROL_FRAME.stdinEnd) return;
+    writeJson(socket, CONTROL_FRAME.exit, { code: 0, signal: null });
+    socket.end();
+  };
+}
+
+export function runProcess(socket: Socket, request: ExecRequest, env: NodeJS.ProcessEnv): (frame: Frame) => void {
+  const scratch = request.terminal === undefined ? undefined : mkdtempSync(join(tmpdir(), "tty-"));
+  const ttyFile = join(scratch ?? "", "name");
+  const [program = "", ...args] = scratch === undefined ? request.argv : toTerminalArgv(request, ttyFile);
+  const options = { cwd: request.cwd, env: { ...env, ...request.env }, detached: true };
+  const child = spawn(program, args, { ...options, stdio: ["pipe", "pipe", "pipe"] });
+  let isOver = false;
+  const finish = (exit: ControlExit) => {
+    if (isOver) return;
+    isOver = true;
+    if (scratch !== undefined) rmSync(scratch, { recursive: true, force: true });
+    writeJson(socket, CONTROL_FRAME.exit, exit);
+    socket.end();
+  };
+  child.once("error", (error: NodeJS.ErrnoException) => {
+    writeFrame(socket, CONTROL_FRAME.stderr, Buffer.from(`${program}: ${error.message}\n`));
+    finish(toFailure(error));
+  });
+  const streams = [
+    [child.stdout, CONTROL_FRAME.stdout],
+    [child.stderr, CONTROL_FRAME.stderr],
+  ] as const;
+  for (const [stream, type] of streams) {
+    stream.on("data", (chunk: Buffer) => {
+      if (!isOver && !writeFrame(socket, type, chunk)) stream.pause();
+    });
+    socket.on("drain", () => stream.resume());
+  }
+  child.stdin.on("error", () => undefined);
+  child.once("close", (code, signal) => finish({ code, signal }));
+  child.once("exit", (code, signal) => setTimeout(() => finish({ code, signal }), LAST_WORDS_MS));
+  socket.once("close", () => {
+    if (!isOver) killGroup(child);
+  });
+  return (frame) => {
+    if (frame.type === CONTROL_FRAME.resize) setTerminalSize(ttyFile, frame);
+    else feed(child, frame);
+  };
 }

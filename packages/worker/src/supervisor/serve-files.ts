@@ -1,4 +1,5 @@
 /** Files as the sandbox sees them: a link planted by the agent leads nowhere but inside. */
+import { constants } from "node:fs";
 import { lstat, mkdir, open, readdir } from "node:fs/promises";
 import type { Socket } from "node:net";
 import { dirname, join } from "node:path";
@@ -29,9 +30,12 @@ const drained = (socket: Socket) =>
   });
 
 async function read(socket: Socket, path: string, limit: number): Promise<void> {
-  const file = await open(path, "r");
+  // Not blocking: opening a pipe would wait for a writer.
+  const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
   try {
-    const { size } = await file.stat();
+    const found = await file.stat();
+    if (!found.isFile()) throw Object.assign(new Error("this is not a file"), { code: "EINVAL" });
+    const { size } = found;
     if (size > limit)
       throw Object.assign(new Error(`the file has ${size} bytes; at most ${limit} are read`), { code: "EFBIG" });
     const buffer = Buffer.alloc(READ_BYTES);
@@ -77,11 +81,25 @@ export function serveList(socket: Socket, request: Extract<ControlRequest, { op:
   );
 }
 
+/** What is written goes where the path says, and not where a link in it leads. */
+async function refuseLinks(path: string): Promise<void> {
+  const parts = path.split("/").filter(Boolean);
+  for (let depth = 1; depth <= parts.length; depth += 1) {
+    // Expected: a part that does not exist yet.
+    const found = await lstat(`/${parts.slice(0, depth).join("/")}`).catch(() => undefined);
+    if (found?.isSymbolicLink() === true)
+      throw Object.assign(new Error("the path leads through a link"), { code: "ELOOP" });
+  }
+}
+
 /** Frames of `stdin` are the content; `stdinEnd` completes the file. */
 export function serveWrite(socket: Socket, request: Extract<ControlRequest, { op: "write" }>): (frame: Frame) => void {
   const opened = (async () => {
+    await refuseLinks(request.path);
     await mkdir(dirname(request.path), { recursive: true });
-    return open(request.path, "w", request.mode ?? 0o644);
+    const file = await open(request.path, "w", request.mode ?? 0o644);
+    if (request.mode !== undefined) await file.chmod(request.mode);
+    return file;
   })();
   let work: Promise<unknown> = opened;
   work.catch((error: unknown) => refuse(socket, error));

@@ -4,7 +4,7 @@ import { pipeline } from "node:stream/promises";
 import { AppError, CONTROL_FRAME, CONTROL_FRAME_LIMIT_BYTES, ControlFileEntry, ControlStatus } from "@drover/contract";
 import type { ExecCommand, ExecEvent, FileEntry, Terminal } from "../../ports/sandbox-provider.ts";
 import { INSIDE } from "./bubblewrap.ts";
-import { callControl, openControl, parseExit, parseRefusal, type ControlFrame } from "./control.ts";
+import { callControl, openControl, parseExit, type ControlFrame } from "./control.ts";
 import type { Note, Place } from "./places.ts";
 
 function sendInput(send: (type: number, bytes: Uint8Array) => void, input: Uint8Array | undefined): void {
@@ -45,15 +45,14 @@ export async function* execInside(
     for await (const frame of guard(call.frames)) {
       if (frame.type === CONTROL_FRAME.stdout) yield { type: "stdout", chunk: frame.bytes };
       else if (frame.type === CONTROL_FRAME.stderr) yield { type: "stderr", chunk: frame.bytes };
-      else if (frame.type === CONTROL_FRAME.refused)
-        throw new AppError("sandbox.rejected", parseRefusal(frame.bytes).message);
       else if (frame.type === CONTROL_FRAME.exit)
         return yield { type: "exit", ...parseExit(frame.bytes), isTimedOut: false, isOomKilled: false };
     }
   } catch (error) {
-    // Expected: our own time limit; hanging up has killed the command's whole group.
-    if (timeout?.aborted !== true || signal.aborted) throw error;
-    return yield { type: "exit", code: null, signal: "SIGKILL", isTimedOut: true, isOomKilled: false };
+    // Expected: the caller's abort or our own time limit; hanging up has killed the command's whole group.
+    if (!ending.aborted) throw error;
+    const isTimedOut = !signal.aborted;
+    return yield { type: "exit", code: null, signal: "SIGKILL", isTimedOut, isOomKilled: false };
   } finally {
     call.close();
   }
@@ -75,13 +74,16 @@ export async function openTerminalInside(
   };
   const call = openControl(place.control, request, signal);
   const exited = Promise.withResolvers<{ code: number | null }>();
+  let isClosed = false;
   const output = async function* (): AsyncGenerator<Uint8Array> {
     try {
       for await (const frame of guard(call.frames)) {
         if (frame.type === CONTROL_FRAME.stdout || frame.type === CONTROL_FRAME.stderr) yield frame.bytes;
         else if (frame.type === CONTROL_FRAME.exit) exited.resolve({ code: parseExit(frame.bytes).code });
-        else if (frame.type === CONTROL_FRAME.refused) throw parseRefusal(frame.bytes);
       }
+    } catch (error) {
+      // Expected: whoever opened it closed it.
+      if (!isClosed && !signal.aborted) throw error;
     } finally {
       exited.resolve({ code: null });
     }
@@ -91,7 +93,10 @@ export async function openTerminalInside(
     write: (bytes) => call.send(CONTROL_FRAME.stdin, bytes),
     resize: (columns, rows) => call.send(CONTROL_FRAME.resize, Buffer.from(JSON.stringify({ columns, rows }))),
     exited: exited.promise,
-    close: call.close,
+    close: () => {
+      isClosed = true;
+      call.close();
+    },
   };
 }
 
