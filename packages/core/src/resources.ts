@@ -1,22 +1,17 @@
 /** How large a sandbox may be: the request wins over the configuration, and nothing exceeds the caps. */
-export type ResourceName = "memory_gb" | "cpu" | "disk_gb";
+import type { ResolvedResources } from "@drover/contract";
+
+export type ResourceName = keyof ResolvedResources;
 
 export const RESOURCE_CAPS: Readonly<Record<ResourceName, number>> = { memory_gb: 8, cpu: 4, disk_gb: 10 };
-
-export interface Resource {
-  readonly value: number;
-  readonly origin: string;
-}
-
-export type ResolvedResources = { readonly [Name in ResourceName]: Resource };
 
 export function resolveResources(
   asked: { readonly [Name in ResourceName]?: number | undefined },
   configured: ResolvedResources,
 ): ResolvedResources {
-  const pick = (name: ResourceName): Resource => {
+  const pick = (name: ResourceName) => {
     const request = asked[name];
-    const chosen: Resource = request === undefined ? configured[name] : { value: request, origin: "request" };
+    const chosen = request === undefined ? configured[name] : { value: request, origin: "request" };
     const cap = RESOURCE_CAPS[name];
     return chosen.value <= cap ? chosen : { value: cap, origin: `${chosen.origin}, capped` };
   };

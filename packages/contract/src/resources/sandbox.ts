@@ -66,6 +66,12 @@ export type NewSandbox = z.infer<typeof NewSandbox>;
 
 /** A resource and where its value came from: the request, a setting, or the default. */
 const ResolvedResource = z.object({ value: z.number(), origin: z.string() });
+export const ResolvedResources = z.object({
+  memory_gb: ResolvedResource,
+  cpu: ResolvedResource,
+  disk_gb: ResolvedResource,
+});
+export type ResolvedResources = z.infer<typeof ResolvedResources>;
 
 export const Sandbox = z.object({
   id: SandboxId,
@@ -84,7 +90,7 @@ export const Sandbox = z.object({
   branch: z.string().nullable(),
   labels: Labels,
   network: z.string(),
-  resources: z.object({ memory_gb: ResolvedResource, cpu: ResolvedResource, disk_gb: ResolvedResource }).nullable(),
+  resources: ResolvedResources.nullable(),
   /** What enforces each limit really; null while it is not known. */
   enforced_by: z.record(z.string(), z.string()).nullable(),
   health: Health,

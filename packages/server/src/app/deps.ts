@@ -1,9 +1,8 @@
 /** What use cases are given: ports and the few open things of this process. */
-import type { Config } from "@drover/contract";
+import type { Config, ResolvedResources } from "@drover/contract";
 import type { BlobStore } from "../ports/blob.ts";
 import type { Log } from "../ports/log.ts";
 import type { Vault } from "../ports/vault.ts";
-import type { ResolvedResources } from "@drover/core";
 import type { SandboxGate } from "../ports/sandbox-gate.ts";
 import type { Credentials } from "./credential.ts";
 import type { EventLogDeps } from "./event-log.ts";

@@ -1,6 +1,13 @@
 /** Sandboxes, their projections of the log, and their workers' tokens. */
-import type { ResolvedResources } from "@drover/core";
-import { ProjectId, Provider, SandboxId, SandboxState, TaskId, type JsonObject } from "@drover/contract";
+import {
+  ProjectId,
+  Provider,
+  ResolvedResources,
+  SandboxId,
+  SandboxState,
+  TaskId,
+  type JsonObject,
+} from "@drover/contract";
 import { z } from "zod";
 import type { Statement } from "../ports/db.ts";
 import { command, query } from "./query.ts";
@@ -39,7 +46,7 @@ export const SandboxRow = z.object({
   first_heartbeat_at: z.date().nullable(),
   last_heartbeat_at: z.date().nullable(),
   last_contact_at: z.date().nullable(),
-  resources: z.custom<ResolvedResources>(),
+  resources: ResolvedResources,
   network: z.string(),
   host: z.string().nullable(),
   provisioned_at: z.date().nullable(),

@@ -210,6 +210,12 @@ async function createSandbox(project: ProjectId): Promise<SandboxId> {
     base_branch: null,
     labels: {},
     spec: {},
+    resources: {
+      memory_gb: { value: 4, origin: "default" },
+      cpu: { value: 2, origin: "default" },
+      disk_gb: { value: 8, origin: "default" },
+    },
+    network: "none",
     created_by: "test",
   });
   return row.id;

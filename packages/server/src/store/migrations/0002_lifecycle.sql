@@ -8,7 +8,8 @@ insert into installation (id) values (replace(gen_random_uuid()::text, '-', ''))
 
 alter table sandboxes
   -- Each resource with its value and where that came from.
-  add column resources jsonb not null default '{}',
+  add column resources jsonb not null
+    default '{"memory_gb": {"value": 4, "origin": "default"}, "cpu": {"value": 2, "origin": "default"}, "disk_gb": {"value": 8, "origin": "default"}}',
   add column network text not null default 'allowlist',
   -- The server process that provisions it now, and until when it is believed to be alive.
   add column lease_owner text,
