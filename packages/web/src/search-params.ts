@@ -1,8 +1,8 @@
-/** What the address says about a page. Anything else in it is left out. */
+/** What the address says about a page; anything else in it is left out. Pages check again what they read: the router merges the raw address back in. */
 import { SandboxState } from "@drover/contract";
 import { FEED_GROUPS, type FeedGroup } from "@drover/contract/views";
 
-type Given = Record<string, unknown>;
+type Given = Readonly<Record<string, unknown>>;
 
 const readText = (value: unknown): string | undefined => {
   // The router reads `?q=123` as a number.

@@ -26,6 +26,7 @@ const FLAGS = [
 
 const PATIENCE_MS = 30_000;
 /** A fact of the page, awaited. */
+// oxlint-disable-next-line vitest/require-awaited-expect-poll -- the caller awaits it
 export const eventually = <T>(read: () => T | Promise<T>) => expect.poll(read, { timeout: PATIENCE_MS, interval: 50 });
 
 export interface Product {
@@ -127,6 +128,7 @@ export const test = base.extend<{
   complaints: async ({}, use) => {
     const complaints = new Complaints();
     await use(complaints);
+    // oxlint-disable-next-line vitest/no-standalone-expect -- a promise of every test that opens a page
     expect(complaints.unexpected).toEqual([]);
   },
   open: async ({ product, chrome, complaints }, use) => {

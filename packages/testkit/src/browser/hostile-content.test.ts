@@ -36,7 +36,8 @@ test("markup, images, links, terminal sequences and file names of an agent do no
   );
   await openRun(page, product, worker);
   await page.getByText("Agent finished").waitFor();
-  for (const button of await page.locator("article [data-toggle][aria-expanded=false]").all()) await button.click();
+  const folded = page.locator("article [data-toggle][aria-expanded=false]");
+  for (let left = await folded.count(); left > 0; left -= 1) await folded.first().click();
   await page.getByText("-- a deleted comment").waitFor();
   await page.getByText("image not loaded: pixel").waitFor();
   expect(await page.evaluate(() => ({ hacked: "hacked" in window, polluted: "polluted" in Object.prototype }))).toEqual(

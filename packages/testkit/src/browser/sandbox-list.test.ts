@@ -1,7 +1,13 @@
 /** The list of sandboxes: the first thing a person sees. */
 import { expect } from "vitest";
-import { eventually, test } from "./browser.ts";
+import type { Page } from "playwright-core";
+import { ADMIN_TOKEN, eventually, test, type Product } from "./browser.ts";
 import { say, startFakeWorker } from "./fake-worker.ts";
+
+const openList = async (page: Page, product: Product) => {
+  await page.goto(product.url);
+  await page.getByRole("heading", { name: "Sandboxes" }).waitFor();
+};
 
 test("an empty installation offers the demo and a command", async ({ page, product }) => {
   await page.goto(product.url);
@@ -11,7 +17,7 @@ test("an empty installation offers the demo and a command", async ({ page, produ
 });
 
 test("a new external sandbox tells its worker's credentials once, and they work", async ({ page, product }) => {
-  await page.goto(product.url);
+  await openList(page, product);
   await page.keyboard.press("n");
   await page.getByRole("dialog").getByRole("textbox").fill("Typed in a dialog");
   await page.getByRole("button", { name: "Create sandbox" }).click();
@@ -20,7 +26,7 @@ test("a new external sandbox tells its worker's credentials once, and they work"
   await page.keyboard.press("Escape");
   await eventually(() => page.content()).not.toContain(token);
   const card = page.getByRole("listitem").filter({ hasText: "Typed in a dialog" });
-  await card.getByText("creating").waitFor();
+  await card.locator("[data-state=creating]").waitFor();
   const response = await fetch(`${product.url}/api/v1/sandboxes/${id}/events`, {
     method: "POST",
     headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
@@ -49,7 +55,7 @@ test("cards follow what happens: a new sandbox, its moves, its end", async ({ pa
 test("search and state are in the address and survive a reload", async ({ page, product }) => {
   await product.startWorker({ prompt: "Find the needle" });
   await product.startWorker({ prompt: "Only hay" });
-  await page.goto(product.url);
+  await openList(page, product);
   await page.keyboard.press("/");
   await page.keyboard.type("needle");
   await eventually(() => page.getByRole("listitem").filter({ hasText: "Only hay" }).count()).toBe(0);
@@ -83,7 +89,7 @@ test("a list that cannot be read says so with a request id, and a retry brings i
   complaints,
 }) => {
   complaints.allow(/status of 500/);
-  await startFakeWorker(product.url, "drv_u_the-admin-of-the-browser-tests", { prompt: "Behind an error" });
+  await startFakeWorker(product.url, ADMIN_TOKEN, { prompt: "Behind an error" });
   await page.route("**/api/v1/sandboxes?*", (route) =>
     route.fulfill({
       status: 500,

@@ -129,5 +129,7 @@ async function follow({ listEvents, openStream }: Client, signal: AbortSignal): 
     },
     schedule: (flush) => setTimeout(flush, FLUSH_EVERY_MS),
   });
+  // A list that was read before this position may lack what happened in between.
+  void queryClient.invalidateQueries({ queryKey: ["sandboxes"] });
   return stream;
 }

@@ -1,12 +1,9 @@
 /** Which rows are shown: by kind, and by a text in them. */
 import { FEED_GROUPS, type FeedGroup } from "@drover/contract/views";
-import { Search, X } from "lucide-react";
-import { useRef } from "react";
-import { useKeys } from "../app/keys.ts";
+import { X } from "lucide-react";
 import { formatCount } from "../data/format.ts";
-import { cx } from "../ui/class-names.ts";
-import { inputLook } from "../ui/field.tsx";
 import { Kbd } from "../ui/kbd.tsx";
+import { SearchField } from "../ui/search-field.tsx";
 
 interface FilterBarProps {
   readonly kinds: readonly FeedGroup[];
@@ -18,8 +15,6 @@ interface FilterBarProps {
 }
 
 export function FilterBar({ kinds, counts, q, found, onKinds, onSearch }: FilterBarProps) {
-  const field = useRef<HTMLInputElement>(null);
-  useKeys({ search: () => field.current?.focus() });
   const toggle = (group: FeedGroup) =>
     onKinds(kinds.includes(group) ? kinds.filter((one) => one !== group) : [...kinds, group]);
   return (
@@ -51,22 +46,14 @@ export function FilterBar({ kinds, counts, q, found, onKinds, onSearch }: Filter
           </button>
         )}
       </div>
-      <div className="relative w-full sm:w-60">
-        <Search size={14} className="absolute top-1/2 left-2.5 -translate-y-1/2 text-ink-3" aria-hidden />
-        <input
-          ref={field}
-          type="search"
-          aria-label="Search in this run"
-          placeholder="Search in this run"
-          className={cx(inputLook, "h-8 pr-8 pl-8 text-xs")}
-          value={q}
-          onChange={(event) => onSearch(event.target.value)}
-          onKeyDown={(event) => event.key === "Escape" && (q === "" ? event.currentTarget.blur() : onSearch(""))}
-        />
-        <span className="pointer-events-none absolute top-1/2 right-2.5 -translate-y-1/2 text-2xs text-ink-3 tabular-nums">
-          {found === undefined ? <Kbd action="search" /> : `${formatCount(found)} rows`}
-        </span>
-      </div>
+      <SearchField
+        label="Search in this run"
+        placeholder="Search in this run"
+        className="w-full sm:w-64"
+        value={q}
+        onSearch={onSearch}
+        note={found === undefined ? <Kbd action="search" /> : `${formatCount(found)} rows`}
+      />
     </div>
   );
 }

@@ -7,6 +7,8 @@ import { cx } from "../ui/class-names.ts";
 const SAFE_LINK = /^(?:https?:\/\/|mailto:)/i;
 /** Longer messages are cut for display; the row offers the rest. */
 export const MARKDOWN_LIMIT = 40_000;
+/** Quotes in quotes and lists in lists beyond this are shown as text: nobody writes them by accident. */
+const DEPTH_LIMIT = 16;
 
 const decode = (text: string): string =>
   text
@@ -95,7 +97,7 @@ const HEADINGS = ["text-lg", "text-base", "text-base", "text-sm", "text-sm", "te
 
 /** A block is drawn again only when its own text changes, so a message that grows costs its last block. */
 const Block = memo(
-  function Block({ token }: { readonly token: Token }): ReactNode {
+  function Block({ token, depth }: { readonly token: Token; readonly depth: number }): ReactNode {
     switch (token.type) {
       case "space":
         return null;
@@ -129,11 +131,11 @@ const Block = memo(
       case "blockquote":
         return (
           <blockquote className="my-2 border-l-2 border-line-strong pl-3 text-ink-2">
-            <Blocks tokens={(token as Tokens.Blockquote).tokens} />
+            <Blocks tokens={(token as Tokens.Blockquote).tokens} depth={depth + 1} />
           </blockquote>
         );
       case "list":
-        return <List list={token as Tokens.List} />;
+        return <List list={token as Tokens.List} depth={depth + 1} />;
       case "table":
         return <Table table={token as Tokens.Table} />;
       case "html":
@@ -153,11 +155,12 @@ const Block = memo(
   (before, after) => before.token.raw === after.token.raw && before.token.type === after.token.type,
 );
 
-function Blocks({ tokens }: { readonly tokens: readonly Token[] }): ReactNode {
-  return tokens.map((token, at) => <Block key={at} token={token} />);
+function Blocks({ tokens, depth }: { readonly tokens: readonly Token[]; readonly depth: number }): ReactNode {
+  if (depth > DEPTH_LIMIT) return tokens.map((token) => token.raw).join("");
+  return tokens.map((token, at) => <Block key={at} token={token} depth={depth} />);
 }
 
-function List({ list }: { readonly list: Tokens.List }): ReactNode {
+function List({ list, depth }: { readonly list: Tokens.List; readonly depth: number }): ReactNode {
   const items = list.items.map((item, at) => (
     <li key={at} className={cx("my-0.5", item.task && "list-none -ml-5 flex gap-2")}>
       {item.task && (
@@ -170,7 +173,7 @@ function List({ list }: { readonly list: Tokens.List }): ReactNode {
         />
       )}
       <div className="inline min-w-0">
-        <Blocks tokens={item.tokens} />
+        <Blocks tokens={item.tokens} depth={depth} />
       </div>
     </li>
   ));
@@ -217,11 +220,20 @@ function Table({ table }: { readonly table: Tokens.Table }): ReactNode {
   );
 }
 
+function parse(text: string): readonly Token[] {
+  try {
+    return lexer(text, { gfm: true, breaks: true });
+  } catch {
+    // Expected: hostile nesting exhausts the parser's stack. Then it is plain text.
+    return [{ type: "text", raw: text, text }];
+  }
+}
+
 export const Markdown = memo(function Markdown({ text }: { readonly text: string }) {
-  const tokens = useMemo(() => lexer(text.slice(0, MARKDOWN_LIMIT), { gfm: true, breaks: true }), [text]);
+  const tokens = useMemo(() => parse(text.slice(0, MARKDOWN_LIMIT)), [text]);
   return (
     <div className="max-w-[46rem] text-[0.9375rem] leading-relaxed">
-      <Blocks tokens={tokens} />
+      <Blocks tokens={tokens} depth={0} />
     </div>
   );
 });

@@ -7,6 +7,7 @@ import { useEffect, useRef, useState, type FormEvent } from "react";
 import { client } from "../data/client.ts";
 import { queryClient, whoamiQuery } from "../data/queries.ts";
 import { session } from "../data/session.ts";
+import { parseLoginSearch } from "../search-params.ts";
 import { Button } from "../ui/button.tsx";
 import { Field } from "../ui/field.tsx";
 import { Mark } from "../ui/mark.tsx";
@@ -29,7 +30,7 @@ function explain(error: unknown, isCode: boolean): string {
 
 export function LoginPage() {
   const router = useRouter();
-  const { return: back } = useSearch({ from: "/login" });
+  const { return: back } = parseLoginSearch(useSearch({ from: "/login" }));
   const [token, setToken] = useState("");
   const login = useMutation({
     mutationFn: (given: { readonly token: string; readonly isCode: boolean }) =>

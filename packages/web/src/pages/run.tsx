@@ -41,7 +41,7 @@ export function RunPage() {
 }
 
 function Run({ sandboxId }: { readonly sandboxId: string }) {
-  const search = useSearch({ from: "/inside/sandboxes/$sandboxId" });
+  const search = parseRunSearch(useSearch({ from: "/inside/sandboxes/$sandboxId" }));
   const navigate = useNavigate({ from: "/sandboxes/$sandboxId" });
   const sandbox = useQuery(sandboxQuery(sandboxId));
   const whoami = useQuery(whoamiQuery);

@@ -2,16 +2,16 @@
 import { SandboxState, TERMINAL_SANDBOX_STATES, type Sandbox } from "@drover/contract";
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
-import { Plus, Search, X } from "lucide-react";
-import { useDeferredValue, useEffect, useMemo, useRef, useState } from "react";
+import { Plus, X } from "lucide-react";
+import { useDeferredValue, useEffect, useMemo, useState } from "react";
 import { useKeys } from "../app/keys.ts";
 import { TopBar } from "../app/top-bar-slot.tsx";
 import { formatCount, plural } from "../data/format.ts";
 import { projectsQuery, sandboxesQuery } from "../data/queries.ts";
 import { Button } from "../ui/button.tsx";
 import { cx } from "../ui/class-names.ts";
-import { inputLook } from "../ui/field.tsx";
 import { Kbd } from "../ui/kbd.tsx";
+import { SearchField } from "../ui/search-field.tsx";
 import { Problem } from "../ui/problem.tsx";
 import { parseSandboxesSearch } from "../search-params.ts";
 import { NewExternal } from "./new-external.tsx";
@@ -31,10 +31,9 @@ const FILTERS = [
 const isOver = (sandbox: Sandbox) => TERMINAL_SANDBOX_STATES.has(sandbox.state) || sandbox.state === "completed";
 
 export function SandboxesPage() {
-  const { state, q } = useSearch({ from: "/inside/" });
+  const { state, q } = parseSandboxesSearch(useSearch({ from: "/inside/" }));
   const navigate = useNavigate({ from: "/" });
   const [isCreating, setCreating] = useState(false);
-  const searchField = useRef<HTMLInputElement>(null);
   const states = useMemo(() => SandboxState.options.filter((one) => (state ?? "").split(",").includes(one)), [state]);
   const asked = useDeferredValue(q);
   const list = useInfiniteQuery(
@@ -62,7 +61,6 @@ export function SandboxesPage() {
     links[Math.max(0, Math.min(links.length - 1, at + step))]?.focus();
   };
   useKeys({
-    search: () => searchField.current?.focus(),
     create: () => setCreating(true),
     nextSandbox: () => moveBy(1),
     previousSandbox: () => moveBy(-1),
@@ -86,22 +84,14 @@ export function SandboxesPage() {
       <div className="mx-auto max-w-[1500px] px-4 py-5 md:px-6">
         {(items.length > 0 || isFiltered) && (
           <div className="mb-5 flex flex-wrap items-center gap-2">
-            <div className="relative w-full sm:w-80">
-              <Search size={15} className="absolute top-1/2 left-3 -translate-y-1/2 text-ink-3" aria-hidden />
-              <input
-                ref={searchField}
-                type="search"
-                aria-label="Search sandboxes"
-                placeholder="Search prompt, branch, id"
-                className={cx(inputLook, "h-9 pr-8 pl-9")}
-                value={q ?? ""}
-                onChange={(event) => change({ q: event.target.value || undefined })}
-              />
-              <Kbd
-                action="search"
-                className="pointer-events-none absolute top-1/2 right-2.5 -translate-y-1/2 text-ink-3"
-              />
-            </div>
+            <SearchField
+              label="Search sandboxes"
+              placeholder="Search prompt, branch, id"
+              className="w-full sm:w-80"
+              value={q ?? ""}
+              onSearch={(text) => change({ q: text || undefined })}
+              note={<Kbd action="search" />}
+            />
             <div className="-mx-4 flex gap-1 overflow-x-auto px-4 sm:mx-0 sm:px-0" role="group" aria-label="State">
               {FILTERS.map((filter) => {
                 const value = filter.states.length === 0 ? undefined : filter.states.join(",");
