@@ -6,6 +6,9 @@ interface ErrorRule {
 }
 
 export const ERRORS = {
+  "request.malformed": { status: 400, retry: false, title: "The request is not HTTP as we understand it" },
+  "request.timed_out": { status: 408, retry: true, title: "The request did not come to its end in time" },
+  "request.headers_too_large": { status: 431, retry: false, title: "The headers are too large" },
   "request.not_json": { status: 400, retry: false, title: "The body is not JSON in UTF-8" },
   "request.invalid": { status: 422, retry: false, title: "The request does not match the contract" },
   "request.too_large": { status: 413, retry: false, title: "The request is too large" },
@@ -26,6 +29,7 @@ export const ERRORS = {
   "sandbox.unavailable": { status: 503, retry: true, title: "The sandbox does not answer" },
   "sandbox.rejected": { status: 422, retry: false, title: "The provider refused this" },
   "file.not_found": { status: 404, retry: false, title: "No such file in the sandbox" },
+  "repository.unavailable": { status: 422, retry: false, title: "The repository cannot be read" },
   "provider.unavailable": { status: 422, retry: false, title: "The provider is not available here" },
   "runtime.unavailable": { status: 422, retry: false, title: "The runtime is not available here" },
   "event.not_found": { status: 404, retry: false, title: "No such event" },

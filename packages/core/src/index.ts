@@ -7,6 +7,7 @@ export * from "./health.ts";
 export * from "./machine.ts";
 export * from "./project-event.ts";
 export * from "./message-machine.ts";
+export * from "./repo-address.ts";
 export * from "./resources.ts";
 export * from "./sandbox-machine.ts";
 export * from "./token-bucket.ts";

@@ -11,6 +11,7 @@ import { openRedisBus } from "./adapters/bus-redis.ts";
 import { systemClock } from "./adapters/clock-system.ts";
 import { lockDataDir } from "./adapters/data-dir.ts";
 import { openPostgres } from "./adapters/db-postgres.ts";
+import { openGitMirrors } from "./adapters/git-mirror.ts";
 import { randomIds } from "./adapters/ids-random.ts";
 import { startPostgres } from "./adapters/postgres-embedded.ts";
 import { openVault } from "./adapters/vault-file.ts";
@@ -156,6 +157,7 @@ async function openServer(options: ServerOptions, cleanup: ReturnType<typeof ope
     log,
     providers,
     gate,
+    repositories: openGitMirrors(join(dataDir.path, "mirrors")),
     resources: toResources(options),
     installation: (await loadInstallation.one(db)).id,
     host: `${hostname()}:${dataDir.path}`,

@@ -1,4 +1,5 @@
 /** The real server, in this process, on a copy of the migrated database, with a client for every way of calling it. */
+import { existsSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { Agent } from "node:http";
 import { tmpdir } from "node:os";
@@ -75,6 +76,14 @@ function expectStatus(answer: Answer, status: number, what: string): Answer {
   return answer;
 }
 
+/** Local sandboxes outlive their server on purpose; what a test made ends with the test. */
+async function destroySandboxes(deps: Deps, dataDir: string): Promise<void> {
+  if (!existsSync(join(dataDir, "sandboxes"))) return;
+  const { signal } = new AbortController();
+  const local = await deps.providers.open("local");
+  for (const ref of await local.list({}, signal)) await local.destroy(ref, signal);
+}
+
 let names = 0;
 
 export async function startTestServer(options: TestServerOptions = {}): Promise<TestServer> {
@@ -109,6 +118,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
     (stopped ??= (async () => {
       for (const stream of streams) stream.close();
       agent.destroy();
+      if (options.dataDir === undefined) await destroySandboxes(running.deps, dataDir);
       await running.stop();
       await own?.drop();
       if (options.dataDir === undefined) await rm(dataDir, { recursive: true, force: true, maxRetries: 5 });

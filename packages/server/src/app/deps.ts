@@ -3,6 +3,7 @@ import type { Config, ResolvedResources } from "@drover/contract";
 import type { BlobStore } from "../ports/blob.ts";
 import type { Log } from "../ports/log.ts";
 import type { Vault } from "../ports/vault.ts";
+import type { Repositories } from "../ports/repository.ts";
 import type { SandboxGate } from "../ports/sandbox-gate.ts";
 import type { Credentials } from "./credential.ts";
 import type { EventLogDeps } from "./event-log.ts";
@@ -18,6 +19,7 @@ export interface Deps extends EventLogDeps {
   readonly ingest: Ingest;
   readonly providers: Providers;
   readonly gate: SandboxGate;
+  readonly repositories: Repositories;
   /** Resources as configured, each with its origin. */
   readonly resources: ResolvedResources;
   /** Names this installation at providers that others use too. */

@@ -1,5 +1,5 @@
 /** Sandboxes: created, listed, given a new worker, terminated. */
-import { resolveResources, step, SANDBOX } from "@drover/core";
+import { parseRepoAddress, resolveResources, step, SANDBOX } from "@drover/core";
 import {
   AppError,
   SandboxId,
@@ -50,11 +50,23 @@ export async function createSandbox(
   // Opened before anything is stored: an unavailable provider is an error of this request.
   if (provider !== "external") await deps.providers.open(provider);
   const projectId = await pickProject(deps, actor, input.project_id);
+  if (input.repo !== undefined) requireReadable(actor, input.repo);
   const created = await createOnce(deps, key, (tx, append) =>
     insertOne(tx, deps, actor, projectId, { ...input, provider }, append),
   );
   deps.wake("provision-sandboxes");
   return created;
+}
+
+/** A path names files of the server's machine: only who administers all of it may hand those into a sandbox. */
+function requireReadable(actor: Person, repo: string): void {
+  const parsed = parseRepoAddress(repo);
+  if (parsed === undefined)
+    throw new AppError("request.invalid", "repo is an https, http, ssh or git address, or an absolute path", {
+      fields: [{ path: "repo", message: "is not an address of a repository" }],
+    });
+  if (parsed.kind === "local" && (actor.grant.role !== "admin" || actor.grant.projectId !== null))
+    throw new AppError("auth.forbidden", "only an admin of all projects may use a repository of the server's own disk");
 }
 
 async function insertOne(

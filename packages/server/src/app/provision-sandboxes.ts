@@ -5,6 +5,7 @@ import { claimUnmade, markProvisioned } from "../store/lifecycle.ts";
 import { insertSandboxToken, loadSandbox, type SandboxRow } from "../store/sandboxes.ts";
 import { hashSecret } from "./credential.ts";
 import type { Deps } from "./deps.ts";
+import { fillWorkspace } from "./fill-workspace.ts";
 import { draftSandboxEvent } from "./event-log.ts";
 import { toSpec } from "./sandbox-key.ts";
 import { changeState, writeSandboxEvents } from "./change-state.ts";
@@ -52,6 +53,7 @@ async function provision(deps: Deps, id: SandboxId, signal: AbortSignal): Promis
   const row = await changeState(deps, id, "provisioned", "provisioning");
   const provider = await deps.providers.open(row.provider);
   const ref = await tellStep(deps, id, "environment", () => provider.ensure(toSpec(deps.installation, row), signal));
+  if (row.repo !== null) await tellStep(deps, id, "repository", () => fillWorkspace(deps, provider, ref, row, signal));
   const info = await provider.info(ref, signal);
   if (info === undefined) throw new AppError("sandbox.unavailable", "the sandbox ended as soon as it was made");
   await tellStep(deps, id, "worker", async () => {

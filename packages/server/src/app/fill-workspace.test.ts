@@ -1,0 +1,82 @@
+/** A repository comes into a sandbox as one file, and is checked out there. */
+import { execFileSync } from "node:child_process";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { startTestServer, type TestServer } from "../../../testkit/src/server.ts";
+
+let server: TestServer;
+let folder: string;
+let repo: string;
+
+const git = (...args: string[]) =>
+  execFileSync("git", ["-c", "user.name=a", "-c", "user.email=a@example.org", ...args], {
+    cwd: repo,
+    encoding: "utf8",
+  });
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "drover-repo-"));
+  repo = join(folder, "repo");
+  execFileSync("git", ["init", "--quiet", "--initial-branch", "trunk", repo]);
+  await writeFile(join(repo, "README.md"), "trunk\n");
+  git("add", ".");
+  git("commit", "--quiet", "-m", "first");
+  git("checkout", "--quiet", "-b", "side");
+  await writeFile(join(repo, "README.md"), "side\n");
+  git("commit", "--quiet", "-a", "-m", "second");
+  git("checkout", "--quiet", "trunk");
+  server = await startTestServer();
+});
+
+afterAll(async () => {
+  await server.stop();
+  await rm(folder, { recursive: true, force: true });
+});
+
+const script = { steps: [{ command: { argv: ["git", "log", "--format=%s", "-1"] } }] };
+
+async function runWith(body: Readonly<Record<string, unknown>>): Promise<string> {
+  const created = await server.call("POST", "/sandboxes", { body: { runtime: "scripted", script, ...body } });
+  expect(created.status).toBe(201);
+  const { id } = created.body as { id: string };
+  const read = async () => {
+    const { body: page } = await server.call("GET", `/sandboxes/${id}/events?limit=500`);
+    return (page as { events: { event_type: string; event_data: Record<string, unknown> }[] }).events;
+  };
+  await expect
+    .poll(async () => (await read()).some((one) => /agent.completed|agent.failed/.test(one.event_type)), {
+      timeout: 30_000,
+    })
+    .toBe(true);
+  const events = await read();
+  await server.call("DELETE", `/sandboxes/${id}`);
+  return events
+    .filter((one) => one.event_type === "command.output")
+    .map((one) => String(one.event_data["chunk"]))
+    .join("");
+}
+
+test("the default branch is checked out", async () => {
+  expect(await runWith({ repo })).toBe("first\n");
+});
+
+test("a named branch is checked out", async () => {
+  expect(await runWith({ repo, base_branch: "side" })).toBe("second\n");
+});
+
+test("a repository that is not there fails the sandbox and says so", async () => {
+  const created = await server.call("POST", "/sandboxes", { body: { repo: join(folder, "nowhere") } });
+  const { id } = created.body as { id: string };
+  const state = async () =>
+    (await server.call("GET", `/sandboxes/${id}`)).body as { state: string; state_cause: string };
+  await expect.poll(async () => (await state()).state, { timeout: 30_000 }).toBe("failed");
+  expect((await state()).state_cause).toContain("nowhere");
+});
+
+test("an operator may not hand in files of the server's disk", async () => {
+  const { token } = await server.createToken("operator");
+  const refused = await server.call("POST", "/sandboxes", { token, body: { repo } });
+  expect(refused.status).toBe(403);
+});
