@@ -1,0 +1,85 @@
+/** Sandboxes: made, listed, ended. */
+import { z } from "zod";
+import { endpoint } from "../endpoint.ts";
+import { ProjectId, SandboxId, TaskId } from "../ids.ts";
+import { CreatedSandbox, NewSandbox, Sandbox, SandboxState } from "../resources/sandbox.ts";
+import { Timestamp } from "../time.ts";
+import { page, Paging } from "./page.ts";
+
+const sandboxRef = z.object({ sandbox_id: SandboxId });
+
+export const sandboxEndpoints = {
+  sandboxHealth: endpoint({
+    method: "GET",
+    path: "/sandboxes/health",
+    access: "open",
+    summary: "Whether the sandbox API answers.",
+    reply: z.object({ status: z.literal("ok"), service: z.literal("sandbox-api"), timestamp: Timestamp }),
+  }),
+  listSandboxes: endpoint({
+    method: "GET",
+    path: "/sandboxes",
+    access: "person",
+    verb: "read",
+    summary: "Sandboxes, newest first.",
+    query: z.strictObject({
+      ...Paging,
+      status: z.union([z.array(SandboxState), SandboxState.transform((one) => [one])]).optional(),
+      project_id: ProjectId.optional(),
+      task_id: TaskId.optional(),
+      q: z.string().min(1).max(200).optional(),
+    }),
+    reply: page(Sandbox),
+  }),
+  createSandbox: endpoint({
+    method: "POST",
+    path: "/sandboxes",
+    access: "person",
+    verb: "operate",
+    summary: "Create a sandbox.",
+    body: NewSandbox,
+    reply: CreatedSandbox,
+    status: 201,
+    creates: true,
+  }),
+  startDemo: endpoint({
+    method: "POST",
+    path: "/demo",
+    access: "person",
+    verb: "operate",
+    summary: "Start a sandbox in which the scripted demo agent works.",
+    body: z.strictObject({ project_id: ProjectId.optional() }).default({}),
+    reply: Sandbox,
+    status: 201,
+    creates: true,
+  }),
+  getSandbox: endpoint({
+    method: "GET",
+    path: "/sandboxes/:sandbox_id",
+    access: "person",
+    verb: "read",
+    summary: "One sandbox.",
+    params: sandboxRef,
+    reply: Sandbox,
+  }),
+  terminateSandbox: endpoint({
+    method: "DELETE",
+    path: "/sandboxes/:sandbox_id",
+    access: "person",
+    verb: "operate",
+    summary: "Terminate a sandbox and revoke its worker.",
+    params: sandboxRef,
+    reply: Sandbox,
+  }),
+  replaceWorker: endpoint({
+    method: "POST",
+    path: "/sandboxes/:sandbox_id/worker-token",
+    access: "person",
+    verb: "operate",
+    summary: "For provider `external`: start a new generation and tell its worker token once; the old one is fenced.",
+    params: sandboxRef,
+    reply: CreatedSandbox,
+    status: 201,
+    creates: true,
+  }),
+} as const;
