@@ -1,6 +1,6 @@
 /** Frames of the live stream, both directions. */
 import { z } from "zod";
-import { EventFilter, EventFrame } from "./events/envelope.ts";
+import { EventFilter, EventFrame, NameList } from "./events/envelope.ts";
 
 export const CLOSE = { credential: 4401, project: 4403, stalled: 1013, restarting: 1012 } as const;
 
@@ -31,7 +31,8 @@ const CommaList = z
       .split(",")
       .map((part) => part.trim())
       .filter((part) => part !== ""),
-  );
+  )
+  .pipe(NameList);
 
 export const StreamQuery = z.object({
   event_types: CommaList.optional(),

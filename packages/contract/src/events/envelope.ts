@@ -50,7 +50,12 @@ export function toFrame(event: Publishable): EventFrame {
   };
 }
 
-const NameList = z.array(z.string().min(1).max(200)).max(500);
+const Name = z
+  .string()
+  .min(1)
+  .max(200)
+  .refine((name) => !name.includes("\u0000"), "must not contain a NUL character");
+export const NameList = z.array(Name).max(500);
 
 export const EventFilter = z.object({
   event_types: NameList.optional(),

@@ -10,6 +10,7 @@ import { readJson } from "./body.ts";
 import { handlers, type Context } from "./handlers.ts";
 import { openHostCheck, requireServed, type HostCheck } from "./host-check.ts";
 import { writeMetrics, type Counters } from "./metrics.ts";
+import { answerBrokenRequest } from "./broken-request.ts";
 import { buildOpenApi } from "./openapi.ts";
 import { toAppError, toInvalid, toProblem } from "./problem.ts";
 import { openRateLimits } from "./rate-limits.ts";
@@ -111,6 +112,9 @@ export async function mountSite(
     forceCloseConnections: true,
     // A GET may take messages out of a queue: nothing is to happen for a HEAD.
     exposeHeadRoutes: false,
+    // The host check below answers for a missing Host as for a foreign one.
+    http: { requireHostHeader: false },
+    clientErrorHandler: (error, socket) => answerBrokenRequest(error, socket, deps.ids.request(), deps.log),
     frameworkErrors: (error, request, reply) => {
       void reply.headers({ ...SECURITY_HEADERS, "x-request-id": request.id });
       void answerProblem(error, request, reply);
@@ -203,6 +207,8 @@ export async function mountSite(
   await mountStaticFiles(app, options.webRoot);
 
   app.server.on("upgrade", (request, socket, head) => {
+    // Unheard, the error of a caller that hangs up would end the process.
+    socket.on("error", () => undefined);
     if (!sockets.handleUpgrade(request, socket, head))
       socket.end("HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");
   });

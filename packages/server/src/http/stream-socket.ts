@@ -16,6 +16,9 @@ import { openSubscriber, type Sink, type Subscriber } from "./subscriber.ts";
 const AUTH_LIMIT_MS = 5_000;
 const FRAME_LIMIT_BYTES = 256 * 1024;
 const BUFFER_LIMIT_BYTES = 1024 * 1024;
+/** Frames that a client may send before it is known who it is, and answers that it may leave unread. */
+const WAITING_FRAMES = 16;
+const UNREAD_ANSWERS = 1_000;
 const SWEEP_MS = 1_000;
 const CREDENTIAL_CHECK_SWEEPS = 5;
 const STREAM_PATH = `${API_BASE}/ws/events`;
@@ -23,6 +26,8 @@ const STREAM_PATH = `${API_BASE}/ws/events`;
 interface Connection {
   readonly socket: WebSocket;
   readonly person: Person;
+  /** Of a browser that came with a cookie. */
+  readonly session: string | undefined;
   lastWriteMs: number;
 }
 
@@ -38,18 +43,44 @@ function refuse(socket: WebSocket, code: number, error: string): void {
   socket.close(code, error.slice(0, 100));
 }
 
+interface Inbox {
+  /** Undefined: frames wait again. */
+  listen(listener: ((data: RawData) => void) | undefined): void;
+}
+
+/** Frames wait until somebody listens, so that a client may speak the moment it is connected. */
+function openInbox(socket: WebSocket): Inbox {
+  const waiting: RawData[] = [];
+  let listener: ((data: RawData) => void) | undefined;
+  const drain = () => {
+    while (listener !== undefined && waiting.length > 0) listener(waiting.shift() as RawData);
+  };
+  socket.on("message", (data) => {
+    waiting.push(data);
+    drain();
+    if (waiting.length > WAITING_FRAMES) socket.terminate();
+  });
+  return {
+    listen: (next) => {
+      listener = next;
+      drain();
+    },
+  };
+}
+
 /** Resolves with the first frame, which must be a credential, or undefined when none comes in time. */
-function waitForAuthFrame(socket: WebSocket): Promise<string | undefined> {
+function waitForAuthFrame(socket: WebSocket, inbox: Inbox): Promise<string | undefined> {
   return new Promise((resolve) => {
     const finish = (token: string | undefined) => {
       clearTimeout(timer);
-      socket.off("message", onMessage).off("close", onClose);
+      inbox.listen(undefined);
+      socket.off("close", onClose);
       resolve(token);
     };
     const onClose = () => finish(undefined);
-    const onMessage = (data: RawData) => finish(parseFrame(data, (value) => AuthFrame.safeParse(value).data?.token));
     const timer = setTimeout(() => finish(undefined), AUTH_LIMIT_MS);
-    socket.once("message", onMessage).once("close", onClose);
+    socket.once("close", onClose);
+    inbox.listen((data) => finish(parseFrame(data, (value) => AuthFrame.safeParse(value).data?.token)));
   });
 }
 
@@ -76,17 +107,22 @@ export function openStreamSockets(deps: Deps, hosts: HostCheck): StreamSockets {
     request: IncomingMessage,
     query: StreamQuery,
     socket: WebSocket,
+    inbox: Inbox,
   ): Promise<Principal | undefined> => {
     const { authorization, cookie } = request.headers;
     if (authorization !== undefined) return resolvePrincipal(deps, { authorization });
     if (query.ticket !== undefined) return deps.credentials.takeTicket(query.ticket);
     if (parseSessionCookie(cookie) !== undefined) return resolvePrincipal(deps, { cookie });
-    const token = await waitForAuthFrame(socket);
+    const token = await waitForAuthFrame(socket, inbox);
     return token === undefined ? undefined : deps.credentials.resolveBearer(token);
   };
 
-  const serve = (socket: WebSocket, raw: Socket, person: Person, query: StreamQuery) => {
-    const connection: Connection = { socket, person, lastWriteMs: deps.clock.now().getTime() };
+  const serve = (
+    connection: Connection,
+    { raw, inbox, query }: { readonly raw: Socket; readonly inbox: Inbox; readonly query: StreamQuery },
+  ) => {
+    const { socket, person } = connection;
+    let unread = 0;
     connections.add(connection);
     let filter: EventFilter = {
       event_types: query.event_types,
@@ -95,7 +131,9 @@ export function openStreamSockets(deps: Deps, hosts: HostCheck): StreamSockets {
     };
     const say = (frame: unknown) => {
       connection.lastWriteMs = deps.clock.now().getTime();
-      socket.send(JSON.stringify(frame));
+      // Who asks without reading the answers is not answered without end.
+      if ((unread += 1) > UNREAD_ANSWERS) return socket.terminate();
+      socket.send(JSON.stringify(frame), () => void (unread -= 1));
     };
     const sink: Sink = {
       writeEvents: (events: readonly TailEvent[]) => {
@@ -120,7 +158,7 @@ export function openStreamSockets(deps: Deps, hosts: HostCheck): StreamSockets {
       stallMs: deps.config.streamStallSeconds * 1_000,
       onError: (error) => deps.log.warn("stream.read_failed", { reason: String(error) }),
     });
-    socket.on("message", (data) => {
+    inbox.listen((data) => {
       const frame = parseFrame(data, (value) => ClientFrame.safeParse(value));
       if (frame === undefined) return say({ error: "Invalid JSON message" });
       if (!frame.success) return say({ error: "Unknown message" });
@@ -141,16 +179,22 @@ export function openStreamSockets(deps: Deps, hosts: HostCheck): StreamSockets {
 
   const accept = async (socket: WebSocket, raw: Socket, request: IncomingMessage, search: URLSearchParams) => {
     socket.on("error", (error) => deps.log.debug("stream.error", { reason: error.message }));
+    const inbox = openInbox(socket);
     const query = StreamQuery.safeParse(Object.fromEntries(search));
     if (!query.success) return refuse(socket, 1008, "the query is not valid");
     try {
       requireServed(hosts, request.headers);
-      const principal = await identify(request, query.data, socket);
+      const principal = await identify(request, query.data, socket, inbox);
       if (socket.readyState !== socket.OPEN) return;
       if (principal === undefined) return refuse(socket, CLOSE.credential, "a valid credential is needed");
       if (principal.kind === "worker")
         return refuse(socket, CLOSE.project, "a sandbox's token may not read the stream");
-      serve(socket, raw, principal, query.data);
+      const isBrowser = request.headers.authorization === undefined && query.data.ticket === undefined;
+      const session = isBrowser ? parseSessionCookie(request.headers.cookie) : undefined;
+      serve(
+        { socket, person: principal, session, lastWriteMs: deps.clock.now().getTime() },
+        { raw, inbox, query: query.data },
+      );
     } catch (error) {
       // Expected: a foreign Origin, or the database is away and nobody can be identified.
       if (!(error instanceof AppError)) deps.log.error("stream.failed", { reason: String(error) });
@@ -190,6 +234,12 @@ export function openStreamSockets(deps: Deps, hosts: HostCheck): StreamSockets {
     const ids = [...new Set([...connections].map((connection) => connection.person.tokenId))];
     const ended = await deps.credentials.findEnded(ids);
     endSessionsOf((connection) => ended.has(connection.person.tokenId));
+    // Whoever has logged out, on whichever replica, has no session any more.
+    const sessions = new Set([...connections].flatMap((connection) => connection.session ?? []));
+    for (const session of sessions) {
+      if ((await deps.credentials.resolveSession(session)) !== undefined) sessions.delete(session);
+    }
+    endSessionsOf((connection) => connection.session !== undefined && sessions.has(connection.session));
   };
   const sweeper = setInterval(() => {
     sweep().catch((error: unknown) => deps.log.debug("stream.sweep_failed", { reason: String(error) }));
@@ -197,8 +247,8 @@ export function openStreamSockets(deps: Deps, hosts: HostCheck): StreamSockets {
 
   return {
     handleUpgrade: (request, socket, head) => {
-      const url = new URL(request.url ?? "/", "http://server");
-      if (url.pathname !== STREAM_PATH) return false;
+      const url = URL.parse(request.url ?? "/", "http://server");
+      if (url?.pathname !== STREAM_PATH) return false;
       const raw = socket as Socket;
       raw.setKeepAlive(true, 30_000);
       raw.setNoDelay(true);

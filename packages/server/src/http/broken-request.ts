@@ -1,0 +1,31 @@
+/** Answers what Node could not read as HTTP, on the bare socket. */
+import type { Socket } from "node:net";
+import { AppError, type ErrorCode } from "@drover/contract";
+import type { Log } from "../ports/log.ts";
+import { toProblem } from "./problem.ts";
+
+const CODES: Readonly<Record<string, ErrorCode>> = {
+  HPE_HEADER_OVERFLOW: "request.headers_too_large",
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: "request.too_large",
+  ERR_HTTP_REQUEST_TIMEOUT: "request.timed_out",
+};
+
+export function answerBrokenRequest(
+  error: Error & { code?: string },
+  socket: Socket,
+  requestId: string,
+  log: Log,
+): void {
+  // Nobody is left to read an answer, or one is on its way already.
+  if (error.code === "ECONNRESET" || !socket.writable || socket.bytesWritten > 0) return void socket.destroy();
+  const problem = toProblem(new AppError(CODES[error.code ?? ""] ?? "request.malformed"), requestId, log);
+  const body = JSON.stringify(problem);
+  const head = [
+    `HTTP/1.1 ${problem.status} Refused`,
+    "content-type: application/problem+json",
+    `content-length: ${Buffer.byteLength(body)}`,
+    `x-request-id: ${requestId}`,
+    "connection: close",
+  ];
+  socket.end(`${head.join("\r\n")}\r\n\r\n${body}`);
+}
