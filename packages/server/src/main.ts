@@ -29,7 +29,7 @@ import { startLoop } from "./loop.ts";
 import { LOOPS } from "./loops.ts";
 import type { Fault } from "./ports/fault.ts";
 import type { Log } from "./ports/log.ts";
-import { loadInstallation } from "./store/lifecycle.ts";
+import { loadInstallation, releaseLeases } from "./store/lifecycle.ts";
 import { migrate } from "./store/migrate.ts";
 
 const PACKAGES = resolve(import.meta.dirname, "../..");
@@ -186,6 +186,7 @@ async function openServer(options: ServerOptions, cleanup: ReturnType<typeof ope
   const { port } = site.app.server.address() as AddressInfo;
   url = `http://${config.host.includes(":") ? `[${config.host}]` : config.host}:${port}`;
 
+  await releaseLeases(db, deps.host);
   for (const { name, everyMs, pass } of LOOPS) {
     const onError = (error: unknown) => log.error("loop.failed", { loop: name, reason: String(error) });
     loops.set(

@@ -31,11 +31,11 @@ export const claimUnmade = query(
   where s.id = waiting.id returning s.id`,
 );
 
-export const renewLease = command(
-  "sandboxes.renew_lease",
-  [SAMPLE_ID, "server"],
-  (id: SandboxId, owner: string) => sql`
-  update sandboxes set lease_until = now() + make_interval(secs => ${LEASE_SECONDS}) where id = ${id} and lease_owner = ${owner}`,
+/** Whoever held a lease on this machine before this process is dead: one data directory has one server. */
+export const releaseLeases = command(
+  "sandboxes.release_leases",
+  ["host"],
+  (host: string) => sql`update sandboxes set lease_until = null where host = ${host} and lease_until is not null`,
 );
 
 export const markProvisioned = command(

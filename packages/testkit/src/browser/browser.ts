@@ -6,7 +6,7 @@ import type { NewSandbox } from "@drover/contract";
 import { chromium, type Browser, type BrowserContext, type Locator, type Page } from "playwright-core";
 import { expect, test as base } from "vitest";
 import { createDatabase } from "../postgres.ts";
-import { startDrover, type DroverProcess } from "./drover-process.ts";
+import { startDrover, type DroverProcess } from "../drover-process.ts";
 import { startFakeWorker, type FakeWorker } from "./fake-worker.ts";
 import { startRelay, type Relay } from "./relay.ts";
 

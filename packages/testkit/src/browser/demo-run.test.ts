@@ -8,7 +8,7 @@ test("the demo runs to its end on the page, with a plan, edits, commands and no 
   await eventually(() => new URL(page.url()).pathname).toMatch(/^\/sandboxes\/drover-/);
   await page.locator("article[data-kind=message]").first().waitFor();
   await page.locator("[data-state=running]").waitFor();
-  await page.locator("[data-state=completed]").waitFor({ timeout: 75_000 });
+  await page.locator("[data-state=completed]").waitFor({ timeout: 150_000 });
   const counts = page.getByRole("group", { name: "Show only" });
   for (const group of ["messages", "commands", "edits", "tools"]) {
     expect(
@@ -17,4 +17,4 @@ test("the demo runs to its end on the page, with a plan, edits, commands and no 
   }
   await page.getByTestId("connection").click();
   await eventually(() => page.getByTestId("proof").textContent()).toMatch(/head (\d+) = server \1/);
-});
+}, 180_000);
