@@ -32,6 +32,7 @@ import type { Log } from "./ports/log.ts";
 import { loadInstallation, releaseLeases } from "./store/lifecycle.ts";
 import { migrate } from "./store/migrate.ts";
 
+const CLI_NAME = "command line";
 const PACKAGES = resolve(import.meta.dirname, "../..");
 
 export interface ServerOptions {
@@ -69,13 +70,14 @@ function openCleanup() {
   };
 }
 
-/** Kept between starts, so that a command's credential survives a restart of the server. */
-async function keepCliToken(dataDir: string): Promise<string> {
+/** Kept between starts, so that a command's credential survives a restart of the server; a revoked one is replaced. */
+async function keepCliToken(deps: Deps, dataDir: string): Promise<string> {
   const path = join(dataDir, "cli.token");
   // Expected: the first start, when there is none.
   const known = await readFile(path, "utf8").catch(() => "");
-  if (known.startsWith("drv_u_")) return known;
+  if (known.startsWith("drv_u_") && (await ensureAdmin(deps, CLI_NAME, known)) !== undefined) return known;
   const secret = randomIds.secret("user");
+  await ensureAdmin(deps, CLI_NAME, secret);
   await writeFile(path, secret, { mode: 0o600 });
   return secret;
 }
@@ -172,9 +174,10 @@ async function openServer(options: ServerOptions, cleanup: ReturnType<typeof ope
   };
   await ensureDefaultProject(deps);
   const ownerId = await ensureOwner(deps);
-  if (config.adminToken !== undefined) await ensureAdmin(deps, "admin", config.adminToken);
-  const cliToken = await keepCliToken(dataDir.path);
-  await ensureAdmin(deps, "command line", cliToken);
+  if (config.adminToken !== undefined && (await ensureAdmin(deps, "admin", config.adminToken)) === undefined) {
+    log.warn("admin_token.revoked", { meaning: "DROVER_ADMIN_TOKEN was revoked and stays so; set another one" });
+  }
+  const cliToken = await keepCliToken(deps, dataDir.path);
 
   const site = await mountSite(deps, { webRoot: join(PACKAGES, "web/dist"), signal: stopping.signal });
   cleanup.add(() => site.close());

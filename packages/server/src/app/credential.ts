@@ -60,20 +60,27 @@ export interface Credentials {
 
 export function openCredentials(deps: { db: Db; clock: Clock; tail: Tail }): Credentials {
   const remembered = new Map<string, { readonly principal: Principal; readonly untilMs: number }>();
+  let timesForgotten = 0;
+  const forget = () => {
+    timesForgotten += 1;
+    remembered.clear();
+  };
   // Whatever ends a credential is an event, of this replica or of another.
   const ENDING: ReadonlySet<string> = new Set(["token.revoked", "STATE_CHANGED", "WORKER_REPLACED", "TERMINATED"]);
   deps.tail.onAdvance((events) => {
-    if (events.some((event) => ENDING.has(event.storedType))) remembered.clear();
+    if (events.some((event) => ENDING.has(event.storedType))) forget();
   });
 
   const remember = async (key: string, find: () => Promise<Principal | undefined>): Promise<Principal | undefined> => {
     const nowMs = deps.clock.now().getTime();
     const known = remembered.get(key);
     if (known !== undefined && known.untilMs > nowMs) return known.principal;
+    const before = timesForgotten;
     const principal = await find();
     if (principal === undefined) return undefined;
     if (remembered.size >= REMEMBER_COUNT) remembered.clear();
-    remembered.set(key, { principal, untilMs: nowMs + REMEMBER_MS });
+    // What was read before something was revoked may be the very thing that was.
+    if (before === timesForgotten) remembered.set(key, { principal, untilMs: nowMs + REMEMBER_MS });
     if (principal.kind === "person") await touchToken(deps.db, principal.tokenId);
     return principal;
   };
@@ -108,6 +115,6 @@ export function openCredentials(deps: { db: Db; clock: Clock; tail: Tail }): Cre
       return token === undefined ? undefined : toPerson(token);
     },
     findEnded: async (ids) => new Set((await listRevokedAmong(deps.db, ids)).map((row) => row.id)),
-    forget: () => remembered.clear(),
+    forget,
   };
 }

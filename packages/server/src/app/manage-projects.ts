@@ -54,13 +54,18 @@ export async function createProject(
   });
 }
 
+const UNIQUE_VIOLATION = "23505";
+
+/** Two that take one name in the same moment: the later one runs into the index. */
+const refuseTakenName = (name: string) => (error: unknown) => {
+  if ((error as { code?: unknown }).code !== UNIQUE_VIOLATION) throw error;
+  throw new AppError("project.exists", `a project is called ${name} already`, { cause: error });
+};
+
 export async function changeProject(deps: Deps, actor: Person, id: ProjectId, change: ProjectChange): Promise<Project> {
   return writeWithEvents(deps, async (tx, append) => {
-    const row = await updateProject.maybe(tx, id, {
-      name: change.name,
-      description: change.description,
-      repo: change.repo,
-    });
+    const patch = { name: change.name, description: change.description, repo: change.repo };
+    const row = await updateProject.maybe(tx, id, patch).catch(refuseTakenName(change.name ?? ""));
     if (row === undefined) throw new AppError("project.exists", `a project is called ${change.name ?? ""} already`);
     await insertAudit(tx, audit(actor, "project.update", row));
     await append([

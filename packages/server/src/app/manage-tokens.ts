@@ -96,6 +96,7 @@ export async function endToken(deps: Deps, actor: Person, id: TokenId): Promise<
   const found = await loadToken.maybe(deps.db, id);
   const isHidden = actor.grant.projectId !== null && found?.project_id !== actor.grant.projectId;
   if (found === undefined || isHidden) throw new AppError("token.not_found");
+  if (found.revoked_at !== null) return toToken(found);
   const token = await writeWithEvents(deps, async (tx, append) => {
     const row = await revokeToken.one(tx, id);
     await insertAudit(tx, {
@@ -157,27 +158,22 @@ export async function createLoginCode(deps: Deps, tokenId: TokenId): Promise<str
   return code;
 }
 
-/** The given secret is an admin's token after this, whether it was before or not. */
+/** The given secret is an admin's token after this, unless somebody revoked it: then it stays revoked, and undefined is returned. */
 export async function ensureAdmin(
   deps: Pick<Deps, "ids"> & { db: Db },
   name: string,
   secret: string,
-): Promise<TokenId> {
-  const known = await findToken.maybe(deps.db, hashSecret(secret));
-  if (known !== undefined) return known.id;
-  const row = await insertToken.one(deps.db, {
-    id: deps.ids.token(),
-    hash: hashSecret(secret),
-    name,
-    role: "admin",
-    project_id: null,
-    expires_at: null,
-  });
-  return row.id;
+): Promise<TokenId | undefined> {
+  const hash = hashSecret(secret);
+  const draft = { id: deps.ids.token(), hash, name, role: "admin" as const, project_id: null, expires_at: null };
+  const row = (await insertToken.maybe(deps.db, draft)) ?? (await findToken.maybe(deps.db, hash));
+  return row?.id;
 }
 
 /** The credential behind login links: nobody knows its secret, and sessions live as long as it is not revoked. */
 export async function ensureOwner(deps: Pick<Deps, "ids" | "db">): Promise<TokenId> {
   const [known] = await findOwner(deps.db);
-  return known?.id ?? ensureAdmin(deps, OWNER, deps.ids.secret("user"));
+  const id = known?.id ?? (await ensureAdmin(deps, OWNER, deps.ids.secret("user")));
+  if (id === undefined) throw new Error("a new secret was revoked before it was used");
+  return id;
 }

@@ -50,11 +50,13 @@ const compress = promisify(gzip);
 
 export const handlers: Handlers = {
   login: async (context, { body }) => {
-    context.limits.checkLogin(context.request.ip);
+    const address = context.request.ip;
+    context.limits.takeLogin(address);
     const { person: who, session } = await login(context.deps, body.token).catch((error: unknown) => {
-      context.limits.countFailedLogin(context.request.ip);
+      if (!(error instanceof AppError) || error.code !== "auth.required") context.limits.returnLogin(address);
       throw error;
     });
+    context.limits.returnLogin(address);
     const isSecure = context.deps.config.publicUrl?.startsWith("https:") === true;
     void context.reply.header(
       "set-cookie",

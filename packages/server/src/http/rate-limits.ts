@@ -8,8 +8,10 @@ const REMEMBERED = 20_000;
 export interface RateLimits {
   /** Takes all or none; a refused caller keeps its events and comes again. */
   takeEvents(sandboxId: string, count: number): void;
-  checkLogin(address: string): void;
-  countFailedLogin(address: string): void;
+  /** Counted before it is tried, so that many at once are not more than many one after another. */
+  takeLogin(address: string): void;
+  /** What was no failed attempt does not count. */
+  returnLogin(address: string): void;
 }
 
 function openBuckets(rule: BucketRule, clock: Clock) {
@@ -37,10 +39,10 @@ export function openRateLimits(config: Config, clock: Clock): RateLimits {
       if (!decision.ok)
         throw refuse(decision.retryAfterSeconds, `a sandbox sends at most ${config.eventsPerSecond} events a second`);
     },
-    checkLogin: (address) => {
-      const decision = logins(address, 0);
-      if (decision.bucket.tokens < 1) throw refuse(60, "too many failed logins from this address");
+    takeLogin: (address) => {
+      const decision = logins(address, 1);
+      if (!decision.ok) throw refuse(decision.retryAfterSeconds, "too many failed logins from this address");
     },
-    countFailedLogin: (address) => void logins(address, 1),
+    returnLogin: (address) => void logins(address, -1),
   };
 }

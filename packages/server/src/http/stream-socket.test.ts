@@ -57,7 +57,7 @@ describe("frames", () => {
       stream
         .events()
         .filter(isPosted)
-        .map((frame) => String(frame.payload["content"]).length),
+        .map((frame) => (frame.payload["content"] as string).length),
     ).toEqual(lengths.map((length) => Math.floor(length / 2)));
   });
 
@@ -218,8 +218,7 @@ describe("filters", () => {
         .events()
         .filter((frame) => frame.payload["n"] === n)
         .map(
-          (frame) =>
-            `${frame.entity_id === sandbox.id ? "this" : "other"} ${String(frame.payload["original_event_type"])}`,
+          (frame) => `${frame.entity_id === sandbox.id ? "this" : "other"} ${frame.event_type.replace("SANDBOX_", "")}`,
         );
     };
     const subscribe = async (filters: object) => {

@@ -32,6 +32,7 @@ export interface TokenDraft {
   readonly expires_at: string | null;
 }
 
+/** Nothing is returned when the secret is one already, also a revoked one. */
 export const insertToken = query(
   "tokens.insert",
   TokenRow,
@@ -39,7 +40,7 @@ export const insertToken = query(
   (draft: TokenDraft) => sql`
   insert into tokens (id, hash, name, role, project_id, expires_at)
   values (${draft.id}, ${draft.hash}, ${draft.name}, ${draft.role}, ${draft.project_id}, ${draft.expires_at})
-  returning ${columns}`,
+  on conflict (hash) do nothing returning ${columns}`,
 );
 
 export const findToken = query(
