@@ -115,7 +115,9 @@ export const EXEC_PROMISES: readonly ProviderPromise[] = [
       const script = "mkfifo gate; echo first; echo warning >&2; cat gate";
       const seen: string[] = [];
       for await (const event of given.provider.exec(ref, { argv: ["sh", "-c", script], cwd }, given.signal)) {
-        seen.push(event.type === "exit" ? `exit ${event.code}` : `${event.type} ${Buffer.from(event.chunk)}`);
+        seen.push(
+          event.type === "exit" ? `exit ${event.code}` : `${event.type} ${Buffer.from(event.chunk).toString()}`,
+        );
         // The gate opens only because both were seen.
         if (seen.length === 2) await given.shell(ref, "echo opened > gate", cwd);
       }

@@ -120,7 +120,7 @@ export class Given {
   /** Runs a script that must succeed, and gives what it wrote. */
   async shell(ref: SandboxRef, script: string, cwd = "/workspace"): Promise<string> {
     const { stdout, stderr, exit } = await this.run(ref, { argv: ["sh", "-c", script], cwd });
-    if (exit.code !== 0) throw new Error(`${script} ended with ${exit.code ?? exit.signal}: ${stderr}`);
+    if (exit.code !== 0) throw new Error(`${script} ended with ${exit.code ?? exit.signal}: ${stderr.toString()}`);
     return stdout.toString();
   }
 }

@@ -165,10 +165,11 @@ export const LIFETIME_PROMISES: readonly ProviderPromise[] = [
     },
   },
   {
-    title: "files of a snapshot come back in a new sandbox, with its own labels and processes",
+    title: "files of a snapshot come back in a new sandbox, with labels, variables and processes of its own",
     needs: "snapshot",
     keep: async (given) => {
-      const ref = await given.sandbox({ labels: { installation: unique("old"), sandbox: "old", extra: "old" } });
+      const labels = { installation: unique("old"), sandbox: "old", extra: "old" };
+      const ref = await given.sandbox({ labels, env: { OLD: "old" } });
       await given.shell(ref, "mkdir -p sub; printf 'kept' > 'sub/a b'; chmod 750 'sub/a b'; ln -s 'sub/a b' link");
       await given.provider.startDetached(ref, { argv: ["sleep", uniqueNap()] }, given.signal);
       const { snapshot } = await given.provider.snapshot(ref, unique("snapshot"), given.signal);
@@ -178,6 +179,9 @@ export const LIFETIME_PROMISES: readonly ProviderPromise[] = [
       expect(await given.provider.list(ref.labels, given.signal)).toEqual([ref]);
       expect(await given.provider.list(back.labels, given.signal)).toEqual([back]);
       expect(await endsOf(given, back)).toEqual([]);
+      await given.provider.startDetached(back, { argv: ["sh", "-c", "exit 5"] }, given.signal);
+      await untilFact("the end is told", async () => (await endsOf(given, back)).length === 1);
+      expect(await given.shell(back, 'echo "[$OLD]" > /tmp/note; cat /tmp/note')).toBe("[]\n");
       expect(await given.shell(ref, "cat link")).toBe("changed");
     },
   },
@@ -234,6 +238,7 @@ export const LIFETIME_PROMISES: readonly ProviderPromise[] = [
       await destroy();
       const never = unique("never");
       await given.provider.destroy({ key: never, id: never, labels: {} }, given.signal);
+      expect(await given.provider.list(ref.labels, given.signal)).toEqual([]);
     },
   },
   {
