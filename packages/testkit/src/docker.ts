@@ -1,0 +1,156 @@
+/** A private dockerd with an image made of this machine's own programs: no registry, no network, nothing left behind. */
+import { execFile, spawn, type ChildProcess } from "node:child_process";
+import { chmod, lstat, mkdir, mkdtemp, readFile, realpath, rm, symlink, writeFile } from "node:fs/promises";
+import { request } from "node:http";
+import { tmpdir } from "node:os";
+import { basename, dirname, join, relative } from "node:path";
+import type { Readable } from "node:stream";
+import { promisify } from "node:util";
+
+const run = promisify(execFile);
+
+const IMAGE = "drover-test";
+const READY_LIMIT_MS = 20_000;
+const LOOK_EVERY_MS = 50;
+const OUTPUT_LIMIT_BYTES = 8 * 1024 * 1024;
+const SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+const FIX = "sudo apt-get install --no-install-recommends docker.io, and run the tests as root";
+
+/** Besides coreutils, which come as a whole. */
+const PROGRAMS = ["bash", "dash", "sh", "find", "git", "grep", "script", "sed", "setsid", "tar", "xargs"];
+
+export interface TestEngine extends AsyncDisposable {
+  /** `unix://…` */
+  readonly host: string;
+  /** An image in the engine that has what sandboxes need. */
+  readonly image: string;
+  /** Ends the engine and every container in it; its files stay until it is disposed of. */
+  stop(): Promise<void>;
+}
+
+/** The file under the real name of its directory and, where it is a link, what it leads to. */
+async function follow(path: string): Promise<readonly string[]> {
+  const own = join(await realpath(dirname(path)), basename(path));
+  const isLink = (await lstat(own)).isSymbolicLink();
+  return isLink ? [own, ...(await follow(await realpath(own)))] : [own];
+}
+
+async function listPrograms(): Promise<readonly string[]> {
+  const coreutils = (await run("dpkg", ["-L", "coreutils"])).stdout.split("\n").filter((path) => /\/bin\/./.test(path));
+  return [...coreutils, ...PROGRAMS.map((name) => `/usr/bin/${name}`)];
+}
+
+/** What `ldd` names for all of them, the loader included. */
+async function listLibraries(programs: readonly string[]): Promise<readonly string[]> {
+  // Expected: a complaint about those that are scripts or links of their own, beside the answer for the others.
+  const { stdout } = await run("ldd", [...programs], { maxBuffer: OUTPUT_LIMIT_BYTES }).catch(
+    (error: { stdout: string }) => error,
+  );
+  return [...new Set(Array.from(stdout.matchAll(/(?:=> |^\s+)(\/\S+) \(0x/gm), ([, path = ""]) => path))];
+}
+
+/** The directories and the few files that are not copied. Nothing is made for sandboxes: any image must do. */
+async function makeSkeleton(directory: string): Promise<void> {
+  for (const path of ["usr/bin", "usr/sbin", "usr/lib", "usr/lib64", "etc", "tmp"])
+    await mkdir(join(directory, path), { recursive: true });
+  await chmod(join(directory, "tmp"), 0o1777);
+  for (const name of ["bin", "sbin", "lib", "lib64"]) await symlink(`usr/${name}`, join(directory, name));
+  await writeFile(join(directory, "etc/passwd"), "root:x:0:0::/:/bin/sh\nagent:x:1000:1000::/home/agent:/bin/bash\n");
+  await writeFile(join(directory, "etc/group"), "root:x:0:\nagent:x:1000:\n");
+}
+
+async function packImage(scratch: string): Promise<ChildProcess & { readonly stdout: Readable }> {
+  const programs = await listPrograms();
+  const copied = [...programs, ...(await listLibraries([...programs, process.execPath]))];
+  const paths = [...new Set((await Promise.all(copied.map(follow))).flat())].map((path) => relative("/", path));
+  const skeleton = join(scratch, "skeleton");
+  await makeSkeleton(skeleton);
+  const node = ["-C", dirname(process.execPath), basename(process.execPath)];
+  const rename = `--transform=s,^${basename(process.execPath)}$,usr/local/bin/node,`;
+  const args = ["-c", "--owner=0", "--group=0", rename, "-C", skeleton, ".", ...node, "-C", "/", ...paths];
+  return spawn("tar", args, { stdio: ["ignore", "pipe", "inherit"] });
+}
+
+/** One request to the engine; the body of the answer when it succeeded. */
+function ask(socketPath: string, method: string, path: string, body?: Readable): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const asking = request({ socketPath, method, path, agent: false }, (answer) => {
+      const chunks: Buffer[] = [];
+      answer.on("data", (chunk: Buffer) => chunks.push(chunk)).on("error", reject);
+      answer.on("end", () => {
+        const text = Buffer.concat(chunks).toString();
+        if (answer.statusCode === 200) resolve(text);
+        else reject(new Error(`${method} ${path}: ${answer.statusCode} ${text}`));
+      });
+    });
+    asking.on("error", reject);
+    if (body === undefined) asking.end();
+    else body.pipe(asking);
+  });
+}
+
+async function importImage(socket: string, scratch: string): Promise<void> {
+  const tar = await packImage(scratch);
+  const packed = new Promise<number | null>((resolve) => tar.once("exit", resolve));
+  const imported = await ask(socket, "POST", `/images/create?fromSrc=-&repo=${IMAGE}`, tar.stdout);
+  // 1: something about a file changed meanwhile, such as the number of its links.
+  if (((await packed) ?? 2) > 1 || imported.includes('"error"')) throw new Error(`the image was not made: ${imported}`);
+}
+
+function spawnDockerd(scratch: string, socket: string): ChildProcess {
+  const options = [
+    `--data-root=${scratch}/data`,
+    `--exec-root=${scratch}/exec`,
+    `--pidfile=${scratch}/docker.pid`,
+    `--host=unix://${socket}`,
+    "--bridge=none",
+    "--iptables=false",
+    "--ip6tables=false",
+    "--ip-forward=false",
+  ];
+  const script = 'log=$1; shift; exec dockerd "$@" > "$log" 2>&1';
+  const env = { PATH: SYSTEM_PATH, HOME: scratch };
+  return spawn("sh", ["-c", script, "sh", `${scratch}/log`, ...options], { env, stdio: "ignore" });
+}
+
+async function untilReady(daemon: ChildProcess, socket: string, scratch: string): Promise<void> {
+  const deadline = performance.now() + READY_LIMIT_MS;
+  const isReady = () =>
+    ask(socket, "GET", "/_ping").then(
+      () => true,
+      () => false,
+    ); // expected: not yet listening
+  while (!(await isReady())) {
+    if (daemon.exitCode !== null || performance.now() > deadline) {
+      const log = await readFile(`${scratch}/log`, "utf8").catch(() => "");
+      throw new Error(`dockerd did not start; ${FIX}\n${log.slice(-2_000)}`);
+    }
+    await new Promise<void>((resolve) => void setTimeout(resolve, LOOK_EVERY_MS));
+  }
+}
+
+/** Containers that still run end with it. */
+async function stop(daemon: ChildProcess): Promise<void> {
+  if (daemon.exitCode !== null || daemon.signalCode !== null) return;
+  const gone = new Promise<void>((resolve) => daemon.once("exit", () => resolve()));
+  daemon.kill("SIGTERM");
+  await gone;
+}
+
+export async function startDocker(): Promise<TestEngine> {
+  const scratch = await mkdtemp(join(tmpdir(), "drover-docker-"));
+  const socket = join(scratch, "docker.sock");
+  const daemon = spawnDockerd(scratch, socket);
+  const dispose = async () => {
+    await stop(daemon);
+    await rm(scratch, { recursive: true, force: true });
+  };
+  try {
+    await untilReady(daemon, socket, scratch);
+    await importImage(socket, scratch);
+  } catch (error) {
+    await dispose();
+    throw error;
+  }
+  return { host: `unix://${socket}`, image: IMAGE, stop: () => stop(daemon), [Symbol.asyncDispose]: dispose };
+}
