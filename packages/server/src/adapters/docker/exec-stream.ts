@@ -1,0 +1,128 @@
+/** One command of an engine as a stream: started, read frame by frame, ended through the keeper. */
+import type { Duplex } from "node:stream";
+import { AppError } from "@drover/contract";
+import type Docker from "dockerode";
+import { statusOf, toAppError, type Connection } from "./connection.ts";
+
+const HEADER_BYTES = 8;
+const ENDED_LIMIT_MS = 5_000;
+const LOOK_EVERY_MS = 25;
+
+export interface ExecStart {
+  readonly argv: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  readonly hasStdin: boolean;
+  readonly isTerminal: boolean;
+}
+
+export interface StartedExec {
+  readonly exec: Docker.Exec;
+  readonly stream: Duplex;
+}
+
+export const toEnv = (env: Readonly<Record<string, string>>): string[] =>
+  Object.entries(env).map(([name, value]) => `${name}=${value}`);
+
+const toExecOptions = (start: ExecStart, isDetached: boolean): Docker.ExecCreateOptions => ({
+  Cmd: [...start.argv],
+  Env: toEnv(start.env),
+  // Always there; the scripts go where the command shall run and can say when they cannot.
+  WorkingDir: "/",
+  Tty: start.isTerminal,
+  AttachStdin: start.hasStdin,
+  AttachStdout: !isDetached,
+  AttachStderr: !isDetached,
+});
+
+export async function startExec(
+  connection: Connection,
+  container: Docker.Container,
+  start: ExecStart,
+  signal: AbortSignal,
+): Promise<StartedExec> {
+  signal.throwIfAborted();
+  try {
+    const exec = await container.exec({ ...toExecOptions(start, false), abortSignal: signal });
+    // Not with the signal: it would cut the stream before the command is ended.
+    const stream = await exec.start({ hijack: true, stdin: true, Tty: start.isTerminal });
+    // Whoever reads is told; an error between two reads must not end the process.
+    stream.on("error", () => undefined);
+    return { exec, stream };
+  } catch (error) {
+    throw toAppError(error, connection, signal);
+  }
+}
+
+export async function startDetachedExec(
+  connection: Connection,
+  container: Docker.Container,
+  start: ExecStart,
+  signal: AbortSignal,
+): Promise<void> {
+  signal.throwIfAborted();
+  try {
+    const exec = await container.exec({ ...toExecOptions(start, true), abortSignal: signal });
+    await exec.start({ Detach: true });
+  } catch (error) {
+    throw toAppError(error, connection, signal);
+  }
+}
+
+export interface StreamFrame {
+  readonly type: "stdout" | "stderr";
+  readonly chunk: Buffer;
+}
+
+/** The engine's frames: one byte of kind, three zeroes, four of length. A start that failed is told in plain text instead. */
+export async function* readFrames(stream: Duplex): AsyncGenerator<StreamFrame> {
+  let rest: Buffer = Buffer.alloc(0);
+  for await (const bytes of stream as AsyncIterable<Buffer>) {
+    rest = rest.length === 0 ? bytes : Buffer.concat([rest, bytes]);
+    while (rest.length >= HEADER_BYTES) {
+      const kind = rest[0] ?? 0;
+      if (kind > 2 || rest.readUIntBE(1, 3) !== 0) throw new AppError("sandbox.unavailable", rest.toString().trim());
+      const end = HEADER_BYTES + rest.readUInt32BE(4);
+      if (rest.length < end) break;
+      yield { type: kind === 2 ? "stderr" : "stdout", chunk: rest.subarray(HEADER_BYTES, end) };
+      rest = rest.subarray(end);
+    }
+  }
+}
+
+/** Asks the keeper, by the stdin of the container's first process. */
+async function askKeeper(container: Docker.Container, pid: number): Promise<void> {
+  const stdin = await container.attach({ stream: true, stdin: true, hijack: true });
+  stdin.on("error", () => undefined);
+  await new Promise<void>((resolve) => {
+    stdin.once("close", resolve);
+    stdin.end(`${pid}\n`, () => resolve());
+  });
+  (stdin as Duplex).destroy();
+}
+
+/** The status of a command that has ended; null when its container is gone, or when it does not end in time. */
+export async function waitForStatus(exec: Docker.Exec): Promise<number | null> {
+  const deadline = performance.now() + ENDED_LIMIT_MS;
+  while (performance.now() < deadline) {
+    const state = await exec.inspect().catch((error: unknown) => {
+      // Expected: the container was removed, and its commands with it.
+      if (statusOf(error) !== 404) throw error;
+    });
+    if (state === undefined) return null;
+    if (!state.Running) return state.ExitCode;
+    await new Promise<void>((resolve) => void setTimeout(resolve, LOOK_EVERY_MS));
+  }
+  return null;
+}
+
+/** Ends the session of a command, as far as it is still there, and with it the stream, which something outside may keep open. */
+export async function endSession(container: Docker.Container, pid: number | null, started: StartedExec): Promise<void> {
+  try {
+    if (pid !== null) await askKeeper(container, pid);
+    await waitForStatus(started.exec);
+  } catch {
+    // Expected: the container is gone, or its engine. There is nothing left that could be ended from here.
+  } finally {
+    started.stream.destroy();
+  }
+}

@@ -1,0 +1,165 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { describeSandboxProvider } from "../../../testkit/src/conformance/sandbox-provider.ts";
+import {
+  collect,
+  isOnThisMachine,
+  LIMITS,
+  unique,
+  uniqueNap,
+  untilFact,
+} from "../../../testkit/src/conformance/sandbox/given.ts";
+import { startDocker, type TestEngine } from "../../../testkit/src/docker.ts";
+import type { SandboxProvider, SandboxRef, SandboxSpec } from "../ports/sandbox-provider.ts";
+import { openDocker, type DockerOptions } from "./sandbox-docker.ts";
+
+let engine: TestEngine;
+let base: string;
+
+beforeAll(async () => {
+  base = await mkdtemp(join(tmpdir(), "drover-sockets-"));
+  engine = await startDocker();
+});
+afterAll(async () => {
+  await engine?.[Symbol.asyncDispose]();
+  await rm(base, { recursive: true, force: true });
+});
+
+describeSandboxProvider({
+  name: "docker",
+  capabilities: {
+    pause: true,
+    snapshot: true,
+    terminal: true,
+    socketDirectory: true,
+    egressPolicy: true,
+    survivesServer: true,
+  },
+  open: async () => {
+    const open = () => openDocker({ host: engine.host, image: engine.image, base });
+    const provider = await open();
+    return { provider, reopen: open, close: () => provider.close() };
+  },
+  deviations: [
+    { promise: "a code above 128 is a code, not a signal", reason: "engines tell a signal as 128 + its number" },
+  ],
+});
+
+describe("containers", () => {
+  const signal = new AbortController().signal;
+  const toSpec = (more: Partial<SandboxSpec> = {}): SandboxSpec => {
+    const key = unique("docker");
+    return { key, labels: { installation: key }, limits: LIMITS, env: {}, ...more };
+  };
+  const open = (more: Partial<DockerOptions> = {}) => openDocker({ host: engine.host, image: engine.image, ...more });
+  const make = async (provider: SandboxProvider, spec: SandboxSpec): Promise<SandboxRef> => {
+    const ref = await provider.ensure(spec, signal);
+    onTestFinished(() => provider.destroy(ref, signal));
+    return ref;
+  };
+  const shell = async (provider: SandboxProvider, ref: SandboxRef, script: string): Promise<string> => {
+    const { stdout, stderr } = await collect(provider.exec(ref, { argv: ["sh", "-c", script] }, signal));
+    return stdout.toString() + stderr.toString();
+  };
+
+  test("an image that the engine does not have is refused with the command that fetches it", async () => {
+    const provider = await open();
+    const refused = provider.ensure(toSpec({ image: "no-such-image:1" }), signal);
+    await expect(refused).rejects.toMatchObject({
+      code: "sandbox.rejected",
+      message: expect.stringContaining("docker pull no-such-image:1"),
+    });
+  });
+
+  test("an engine that is away is sandbox.unavailable, with what to do", async () => {
+    const provider = await open({ host: "unix:///nowhere/docker.sock" });
+    const away = { code: "sandbox.unavailable", message: expect.stringContaining("systemctl start docker") };
+    await expect(provider.ensure(toSpec(), signal)).rejects.toMatchObject(away);
+    await expect(provider.list({}, signal)).rejects.toMatchObject(away);
+    await expect(provider.destroy({ key: "x", id: "x", labels: {} }, signal)).rejects.toMatchObject(away);
+    await expect(shell(provider, { key: "x", id: "x", labels: {} }, "true")).rejects.toMatchObject(away);
+  });
+
+  test("settings that cannot be meant are refused before anything is asked of an engine", async () => {
+    const invalid = { code: "config.invalid" };
+    await expect(open({ uid: 0 })).rejects.toMatchObject(invalid);
+    await expect(open({ host: "docker" })).rejects.toMatchObject(invalid);
+    await expect(open({ host: "tcp://127.0.0.1:2375", base })).rejects.toMatchObject(invalid);
+  });
+
+  test("every limit is the engine's, checked inside; of the disk only each file", async () => {
+    const provider = await open({ base });
+    const info = await provider.info(await make(provider, toSpec()), signal);
+    expect(info?.enforcedBy).toEqual({
+      memory: "engine",
+      cpu: "engine",
+      processes: "engine",
+      disk: "rlimit",
+      network: "engine",
+      isolation: "engine",
+    });
+  });
+
+  test("more processors than the engine has are no reason to refuse", async () => {
+    const provider = await open();
+    const ref = await make(provider, toSpec({ limits: { ...LIMITS, cpus: 500 } }));
+    expect(await shell(provider, ref, "echo alive")).toBe("alive\n");
+  });
+
+  test("a read-only root leaves workspace, home and /tmp to write, and refuses snapshots", async () => {
+    const writable = await open();
+    const { snapshot } = await writable.snapshot(await make(writable, toSpec()), unique("prepared"), signal);
+    const provider = await open({ isRootReadOnly: true, image: snapshot });
+    const ref = await make(provider, toSpec());
+    const mounted = await shell(provider, ref, "while read -r _ at _ how _; do echo $at $how; done < /proc/mounts");
+    expect(mounted).toMatch(/^\/ ro,/m);
+    expect(provider.capabilities.snapshot).toBe(false);
+    expect(await shell(provider, ref, "for at in /tmp ~ /workspace; do echo x > $at/x; cat $at/x; done")).toBe(
+      "x\nx\nx\n",
+    );
+    await expect(provider.snapshot(ref, "name", signal)).rejects.toMatchObject({ code: "sandbox.rejected" });
+  });
+
+  test("a container whose first process ended is stopped, and ensure starts it again with its files", async () => {
+    const provider = await open();
+    const spec = toSpec();
+    const ref = await make(provider, spec);
+    await shell(provider, ref, "echo kept > note; kill -9 $(cat /proc/1/task/1/children)").catch(() => undefined);
+    const stateOf = async () => (await provider.info(ref, signal))?.state;
+    await untilFact("it is stopped", async () => (await stateOf()) === "stopped");
+    expect((await provider.info(ref, signal))?.reason).toContain("ended with 137");
+    await expect(shell(provider, ref, "true")).rejects.toMatchObject({ code: "sandbox.unavailable" });
+    expect(await provider.ensure(spec, signal)).toEqual(ref);
+    expect(await shell(provider, ref, "cat note")).toBe("kept\n");
+  });
+
+  test("a command whose processes left its group is ended with its session", async () => {
+    const provider = await open();
+    const ref = await make(provider, toSpec());
+    const nap = uniqueNap();
+    // Job control gives each job a group of its own.
+    const argv = ["bash", "-c", `set -m; sleep ${nap} & wait`] as const;
+    const running = collect(provider.exec(ref, { argv, timeoutMs: 1_000 }, signal));
+    await untilFact("it runs", () => isOnThisMachine(nap));
+    expect((await running).exit.isTimedOut).toBe(true);
+    await untilFact("it is gone", () => !isOnThisMachine(nap));
+  });
+});
+
+/** Last, for it takes the engine away. */
+test("an engine that ends is told to who waits for a command, and to who asks", async () => {
+  const signal = new AbortController().signal;
+  const provider = await openDocker({ host: engine.host, image: engine.image });
+  const ref = await provider.ensure({ key: unique("docker"), labels: {}, limits: LIMITS, env: {} }, signal);
+  const nap = uniqueNap();
+  const running = collect(provider.exec(ref, { argv: ["sleep", nap] }, signal)).then(
+    ({ exit }) => exit.signal,
+    (error: { code: string }) => error.code,
+  );
+  await untilFact("it runs", () => isOnThisMachine(nap));
+  await engine.stop();
+  expect(await running).toBeOneOf(["SIGKILL", "sandbox.unavailable"]);
+  await expect(provider.info(ref, signal)).rejects.toMatchObject({ code: "sandbox.unavailable" });
+});

@@ -1,0 +1,274 @@
+/** Sandboxes as containers of a Docker or Podman engine. Images hold sh, GNU coreutils and find, and what agents need. */
+import { randomBytes } from "node:crypto";
+import { mkdir, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { AppError } from "@drover/contract";
+import type Docker from "dockerode";
+import type { Labels, SandboxProvider, SandboxRef, SandboxSpec } from "../ports/sandbox-provider.ts";
+import { connectEngine, statusOf, toAppError, type Connection } from "./docker/connection.ts";
+import { HOME, parseInheritedEnv, parseRef, toContainer, toFilter, toName } from "./docker/container.ts";
+import { packDirectories } from "./docker/directories.ts";
+import { startDetachedExec } from "./docker/exec-stream.ts";
+import { downloadFile, listDirectory, uploadFile } from "./docker/files.ts";
+import { loadReport, NO_REPORT, toInfo, type Report } from "./docker/report.ts";
+import { runCommand, WORKSPACE } from "./docker/run-command.ts";
+import { NOTES, RUN_DETACHED } from "./docker/scripts.ts";
+import { startTerminal } from "./docker/terminal.ts";
+
+const CREATE_LIMIT_MS = 30_000;
+const GONE_LIMIT_MS = 30_000;
+const LOOK_EVERY_MS = 50;
+const SNAPSHOTS = "drover-snapshot";
+const TAG = /^\w[\w.-]{0,127}$/;
+const DEFAULT_UID = 1000;
+const OWN_MODE = 0o755;
+const EVERYBODYS_MODE = 0o1777;
+
+export interface DockerOptions {
+  /** `unix:///path` (or the path) or `tcp://host:port`. */
+  readonly host: string;
+  /** For sandboxes that name none. */
+  readonly image: string;
+  /** Below it each sandbox has a directory that is its `/run/cp`. Only for engines that see this machine's files under the same path. */
+  readonly base?: string;
+  /** Of the engine; `none` unless told. */
+  readonly network?: string;
+  /** Who everything inside is; 1000 unless told, never 0. */
+  readonly uid?: number;
+  /** Only the workspace, the home and /tmp can be written. The first two are volumes then: the image has them with the right owner, and
+   *  no snapshot holds them. */
+  readonly isRootReadOnly?: boolean;
+}
+
+class DockerSandboxes implements SandboxProvider {
+  readonly name = "docker";
+  readonly capabilities;
+  readonly #connection: Connection;
+  readonly #options: DockerOptions;
+  /** The last report of each container: a paused one cannot be asked. */
+  readonly #reports = new Map<string, Report>();
+
+  constructor(connection: Connection, options: DockerOptions) {
+    this.#connection = connection;
+    this.#options = options;
+    this.capabilities = {
+      pause: true,
+      snapshot: options.isRootReadOnly !== true,
+      terminal: true,
+      socketDirectory: options.base !== undefined,
+      egressPolicy: options.base !== undefined && (options.network ?? "none") === "none",
+      survivesServer: true,
+    };
+  }
+
+  async ensure(spec: SandboxSpec, signal: AbortSignal): Promise<SandboxRef> {
+    return this.#ask(signal, async () => {
+      const container = this.#container(spec);
+      const deadline = performance.now() + CREATE_LIMIT_MS;
+      while (!(await this.#bringUp(container, signal))) {
+        if (performance.now() > deadline) throw new AppError("sandbox.unavailable", `${spec.key} does not come up`);
+        await this.#create(spec, signal);
+      }
+      const { Id, Config } = await container.inspect({ abortSignal: signal });
+      return parseRef(Id, Config.Labels);
+    });
+  }
+
+  exec(...[ref, command, signal]: Parameters<SandboxProvider["exec"]>) {
+    return runCommand(this.#connection, this.#container(ref), command, signal);
+  }
+
+  async openTerminal(...[ref, size, signal]: Parameters<SandboxProvider["openTerminal"]>) {
+    return startTerminal(this.#connection, this.#container(ref), size, signal);
+  }
+
+  async upload(...[ref, path, bytes, { mode }, signal]: Parameters<SandboxProvider["upload"]>) {
+    await uploadFile(this.#connection, this.#container(ref), { path, bytes, mode }, signal);
+  }
+
+  async download(...[ref, path, limitBytes, signal]: Parameters<SandboxProvider["download"]>) {
+    return downloadFile(this.#connection, this.#container(ref), { path, limitBytes }, signal);
+  }
+
+  async listFiles(ref: SandboxRef, path: string, signal: AbortSignal) {
+    return listDirectory(this.#connection, this.#container(ref), path, signal);
+  }
+
+  async startDetached(...[ref, command, signal]: Parameters<SandboxProvider["startDetached"]>): Promise<void> {
+    // Sorts by the time of the start.
+    const id = `${Date.now()}-${randomBytes(6).toString("hex")}`;
+    const container = this.#container(ref);
+    let input = "/dev/null";
+    if (command.stdin !== undefined) {
+      input = `${NOTES}/stdin-${id}`;
+      const file = { path: input, bytes: command.stdin, mode: 0o600 };
+      await uploadFile(this.#connection, container, file, signal);
+    }
+    const words = [`${NOTES}/ended-${id}`, input, command.cwd ?? WORKSPACE, ...command.argv];
+    const argv = ["sh", "-c", RUN_DETACHED, "sh", ...words];
+    const start = { argv, env: command.env ?? {}, hasStdin: false, isTerminal: false };
+    await startDetachedExec(this.#connection, container, start, signal);
+  }
+
+  socketDirectory(ref: { readonly key: string }): string | undefined {
+    return this.#options.base === undefined ? undefined : join(this.#options.base, toName(ref.key));
+  }
+
+  async info(ref: SandboxRef, signal: AbortSignal) {
+    return this.#ask(signal, async () => {
+      const container = this.#container(ref);
+      const found = await container.inspect({ abortSignal: signal }).catch(orMissing);
+      if (found === undefined) return undefined;
+      if (found.State.Running && !found.State.Paused) {
+        // Expected to fail while every process the sandbox may have is used up, or when it ends just now.
+        const report = await loadReport(this.#connection, container, signal).catch(() => undefined);
+        if (report !== undefined) this.#reports.set(found.Id, report);
+      }
+      return toInfo(found, this.#reports.get(found.Id) ?? NO_REPORT);
+    });
+  }
+
+  async list(labels: Labels, signal: AbortSignal): Promise<readonly SandboxRef[]> {
+    return this.#ask(signal, async () => {
+      const options = { all: true, filters: toFilter(labels), abortSignal: signal };
+      const refs = (await this.#connection.docker.listContainers(options)).map(({ Id, Labels }) =>
+        parseRef(Id, Labels),
+      );
+      // A sandbox made from a snapshot has labels of the one it was taken of, which the engine's filter takes for its own.
+      return refs.filter((ref) => Object.entries(labels).every(([name, value]) => ref.labels[name] === value));
+    });
+  }
+
+  async pause(ref: SandboxRef, signal: AbortSignal): Promise<void> {
+    await this.#switch(ref, "Paused", true, (container) => container.pause({ abortSignal: signal }), signal);
+  }
+
+  async resume(ref: SandboxRef, signal: AbortSignal): Promise<void> {
+    await this.#switch(ref, "Paused", false, (container) => container.unpause({ abortSignal: signal }), signal);
+  }
+
+  async snapshot(ref: SandboxRef, name: string, signal: AbortSignal): Promise<{ readonly snapshot: string }> {
+    if (!this.capabilities.snapshot)
+      throw new AppError(
+        "sandbox.rejected",
+        "files of a sandbox with a read-only root are in volumes, which no image holds",
+      );
+    if (!TAG.test(name)) throw new AppError("sandbox.rejected", `${JSON.stringify(name)} cannot name a snapshot`);
+    await this.#ask(signal, () => this.#container(ref).commit({ repo: SNAPSHOTS, tag: name, abortSignal: signal }));
+    return { snapshot: `${SNAPSHOTS}:${name}` };
+  }
+
+  async destroy(ref: SandboxRef, signal: AbortSignal): Promise<void> {
+    await this.#ask(signal, async () => {
+      const container = this.#container(ref);
+      const remove = () => container.remove({ force: true, v: true, abortSignal: signal });
+      // Expected: it is not there, or someone else is removing it.
+      await remove().catch((error: unknown) => (statusOf(error) === 409 ? undefined : orMissing(error)));
+      const deadline = performance.now() + GONE_LIMIT_MS;
+      while ((await container.inspect({ abortSignal: signal }).catch(orMissing)) !== undefined) {
+        if (performance.now() > deadline)
+          throw new AppError("sandbox.unavailable", `${ref.key} is still being removed`);
+        await new Promise<void>((resolve) => void setTimeout(resolve, LOOK_EVERY_MS));
+      }
+      this.#reports.delete(ref.id);
+      const sockets = this.socketDirectory(ref);
+      if (sockets !== undefined) await rm(sockets, { recursive: true, force: true });
+    });
+  }
+
+  async close(): Promise<void> {
+    this.#reports.clear();
+  }
+
+  #container(ref: { readonly key: string }): Docker.Container {
+    return this.#connection.docker.getContainer(toName(ref.key));
+  }
+
+  async #ask<T>(signal: AbortSignal, question: () => Promise<T>): Promise<T> {
+    signal.throwIfAborted();
+    try {
+      return await question();
+    } catch (error) {
+      throw toAppError(error, this.#connection, signal);
+    }
+  }
+
+  async #create(spec: SandboxSpec, signal: AbortSignal): Promise<void> {
+    const { docker } = this.#connection;
+    const { image: fallback, uid = DEFAULT_UID, network = "none", isRootReadOnly = false } = this.#options;
+    const image = spec.snapshot ?? spec.image ?? fallback;
+    const kept = await docker.getImage(image).inspect().catch(orMissing);
+    if (kept === undefined)
+      throw new AppError("sandbox.rejected", `the engine has no image ${image}; fetch it first: docker pull ${image}`);
+    const socketDirectory = this.socketDirectory(spec);
+    if (socketDirectory !== undefined) await mkdir(socketDirectory, { recursive: true, mode: OWN_MODE });
+    const withoutEnv = parseInheritedEnv(kept.Config.Labels);
+    const settings = { image, uid, gid: uid, network, isRootReadOnly, socketDirectory, withoutEnv };
+    const options = { ...toContainer(spec, settings), abortSignal: signal };
+    await docker.createContainer(options).catch(async (error: unknown) => {
+      if (statusOf(error) !== 409) throw error;
+      // Another caller has the name; its container can be found a little later, or is just being removed.
+      await new Promise<void>((resolve) => void setTimeout(resolve, LOOK_EVERY_MS));
+    });
+  }
+
+  /** Until commands can run. False when there is no such container. */
+  async #bringUp(container: Docker.Container, signal: AbortSignal): Promise<boolean> {
+    const found = await container.inspect({ abortSignal: signal }).catch(orMissing);
+    if (found === undefined) return false;
+    if (found.State.Paused) await container.unpause({ abortSignal: signal });
+    if (found.State.Running) return true;
+    // Into a read-only root nothing can be put: such an image has them.
+    if (found.State.Status === "created" && !found.HostConfig.ReadonlyRootfs) await this.#makeDirectories(container);
+    // 304: another caller was faster.
+    await container
+      .start({ abortSignal: signal })
+      .catch((error: unknown) => (statusOf(error) === 304 ? undefined : Promise.reject(error as Error)));
+    return true;
+  }
+
+  /** While nothing runs in it yet: an archive is unpacked with the engine's rights. */
+  async #makeDirectories(container: Docker.Container): Promise<void> {
+    const own = { mode: OWN_MODE, uid: this.#options.uid ?? DEFAULT_UID };
+    // A tmpfs takes the mode of what it is mounted on, whatever it was asked for.
+    const everybodys = { mode: EVERYBODYS_MODE, uid: 0 };
+    const directories = [
+      { path: WORKSPACE, ...own },
+      { path: HOME, ...own },
+      { path: "/tmp", ...everybodys },
+      { path: NOTES, ...everybodys },
+    ];
+    await container.putArchive(packDirectories(directories), { path: "/" });
+  }
+
+  /** Does it unless it is so already, also when another caller was faster. */
+  async #switch(
+    ref: SandboxRef,
+    what: "Paused",
+    wanted: boolean,
+    act: (container: Docker.Container) => Promise<unknown>,
+    signal: AbortSignal,
+  ): Promise<void> {
+    await this.#ask(signal, async () => {
+      const container = this.#container(ref);
+      const isSo = async () => (await container.inspect({ abortSignal: signal })).State[what] === wanted;
+      if (await isSo()) return;
+      await act(container).catch(async (error: unknown) => {
+        if (!(await isSo())) throw error;
+      });
+    });
+  }
+}
+
+/** Undefined for what the engine does not have. */
+function orMissing(error: unknown): undefined {
+  if (statusOf(error) !== 404) throw error;
+}
+
+export async function openDocker(options: DockerOptions): Promise<SandboxProvider> {
+  if (options.uid === 0) throw new AppError("config.invalid", "nothing in a sandbox may be root");
+  const connection = await connectEngine(options.host);
+  if (options.base !== undefined && !connection.isLocal)
+    throw new AppError("config.invalid", `the engine at ${options.host} cannot see directories of this machine`);
+  return new DockerSandboxes(connection, options);
+}
