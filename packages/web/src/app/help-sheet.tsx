@@ -8,7 +8,7 @@ const SCOPES = Map.groupBy(NAMES, (name) => ACTIONS[name].scope);
 
 export function HelpSheet({ isOpen, onClose }: { readonly isOpen: boolean; readonly onClose: () => void }) {
   return (
-    <Dialog isOpen={isOpen} onClose={onClose} title="Keyboard">
+    <Dialog isOpen={isOpen} onClose={onClose} title="Keyboard" isText>
       {[...SCOPES].map(([scope, names]) => (
         <section key={scope} className="mb-4 last:mb-0">
           <h3 className="mb-1 text-xs font-semibold text-ink-3">{scope}</h3>

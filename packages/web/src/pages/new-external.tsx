@@ -61,6 +61,7 @@ function Ask({ onCreated }: { readonly onCreated: (created: CreatedSandbox) => v
         <textarea
           id={id}
           rows={4}
+          data-focus-first
           className={cx(inputLook, "resize-y py-2")}
           value={prompt}
           onChange={(event) => setPrompt(event.target.value)}

@@ -14,6 +14,7 @@ import { Kbd } from "../ui/kbd.tsx";
 import { SearchField } from "../ui/search-field.tsx";
 import { Problem } from "../ui/problem.tsx";
 import { parseSandboxesSearch } from "../search-params.ts";
+import { Tooltip } from "../ui/tooltip.tsx";
 import { NewExternal } from "./new-external.tsx";
 import { NoSandbox } from "./no-sandbox.tsx";
 import { CardSkeletons, SandboxCard } from "./sandbox-card.tsx";
@@ -77,9 +78,13 @@ export function SandboxesPage() {
           <span className="hidden text-sm text-ink-3 sm:inline">{formatCount(open.length)} open</span>
         )}
         <span className="flex-1" />
-        <Button look="solid" onClick={() => setCreating(true)} aria-label="New external sandbox">
-          <Plus size={16} /> <span className="hidden sm:inline">New</span> <Kbd action="create" />
-        </Button>
+        <Tooltip label="New external sandbox" action="create">
+          <Button look="solid" onClick={() => setCreating(true)}>
+            <Plus size={16} aria-hidden />
+            <span className="max-sm:sr-only">New</span>
+            <span className="sr-only"> external sandbox</span>
+          </Button>
+        </Tooltip>
       </TopBar>
       <div className="mx-auto max-w-[1500px] px-4 py-5 md:px-6">
         {(items.length > 0 || isFiltered) && (

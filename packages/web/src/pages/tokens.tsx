@@ -120,7 +120,14 @@ function NewToken({ isOpen, onClose }: { readonly isOpen: boolean; readonly onCl
     >
       {created === undefined ? (
         <form onSubmit={submit} className="flex flex-col gap-4">
-          <Field label="Name" value={name} onChange={(event) => setName(event.target.value)} required maxLength={100} />
+          <Field
+            label="Name"
+            value={name}
+            onChange={(event) => setName(event.target.value)}
+            required
+            data-focus-first
+            maxLength={100}
+          />
           <Choice label="Role" value={role} options={ROLES} onChange={setRole} />
           {create.isError && <Problem error={create.error} what="The token was not created" />}
           <Button type="submit" look="solid" className="self-end" disabled={create.isPending || name.trim() === ""}>

@@ -3,6 +3,7 @@ import { X } from "lucide-react";
 import { Dialog as Radix } from "radix-ui";
 import type { ReactNode } from "react";
 import { cx } from "./class-names.ts";
+import { useFocusReturn } from "./use-focus-return.ts";
 
 interface DialogProps {
   readonly isOpen: boolean;
@@ -10,15 +11,19 @@ interface DialogProps {
   readonly title: ReactNode;
   readonly description?: ReactNode;
   readonly isWide?: boolean;
+  /** Nothing in it takes the focus, so that it must itself to be scrolled by keyboard. */
+  readonly isText?: boolean;
   readonly children: ReactNode;
 }
 
-export function Dialog({ isOpen, onClose, title, description, isWide = false, children }: DialogProps) {
+export function Dialog({ isOpen, onClose, title, description, isWide = false, isText = false, children }: DialogProps) {
+  const focusReturn = useFocusReturn();
   return (
     <Radix.Root open={isOpen} onOpenChange={(next) => !next && onClose()}>
       <Radix.Portal>
         <Radix.Overlay className="fixed inset-0 z-40 bg-[oklch(0.15_0.02_160/0.45)] backdrop-blur-[2px]" />
         <Radix.Content
+          {...focusReturn}
           {...(description === undefined ? { "aria-describedby": undefined } : {})}
           className={cx(
             "fixed inset-x-0 bottom-0 z-50 flex max-h-[92dvh] animate-enter flex-col rounded-t-2xl border border-line bg-raised shadow-lift focus:outline-none",
@@ -40,7 +45,9 @@ export function Dialog({ isOpen, onClose, title, description, isWide = false, ch
               <X size={17} />
             </Radix.Close>
           </header>
-          <div className="min-h-0 flex-1 overflow-y-auto px-5 pb-5">{children}</div>
+          <div className="min-h-0 flex-1 overflow-y-auto px-5 pb-5" {...(isText ? { tabIndex: 0 } : {})}>
+            {children}
+          </div>
         </Radix.Content>
       </Radix.Portal>
     </Radix.Root>
