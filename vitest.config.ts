@@ -1,12 +1,16 @@
-/** Four kinds of tests: `fast` beside the sources, and `e2e`, `browser`, `chaos` in the testkit, each group after the one before. */
+/** Five kinds of tests: `fast` and `containers` beside the sources, and `e2e`, `browser`, `chaos` in the testkit, each group after the
+ *  one before. */
 import { defineConfig } from "vitest/config";
 
 const POSTGRES = "./packages/testkit/src/global-postgres.ts";
+/** They start a dockerd, as root. */
+const CONTAINERS = "packages/*/src/**/sandbox-docker.test.ts";
 const ELSEWHERE = [
   "**/node_modules/**",
   "**/dist/**",
   "packages/testkit/fixtures/**",
   "packages/testkit/src/{e2e,browser,chaos}/**",
+  CONTAINERS,
 ];
 
 interface Kind {
@@ -28,6 +32,7 @@ const KINDS: readonly Kind[] = [
     hookSeconds: 30,
     atOnce: 2,
   },
+  { name: "containers", include: [CONTAINERS], testSeconds: 60, hookSeconds: 60, atOnce: 1 },
   { name: "e2e", include: ["packages/testkit/src/e2e/**/*.test.ts"], testSeconds: 60, hookSeconds: 60, atOnce: 2 },
   {
     name: "browser",

@@ -12,15 +12,17 @@ interface Need {
 const GIT: Need = { program: "git", debian: "git", why: "repositories" };
 const REDIS: Need = { program: "redis-server", debian: "redis-server", why: "tests with several replicas" };
 const BUBBLEWRAP: Need = { program: "bwrap", debian: "bubblewrap", why: "sandboxes on this machine" };
+const DOCKER: Need = { program: "dockerd", debian: "docker.io", why: "tests of sandboxes as containers" };
 const CHROMIUM: Need = { program: "chromium", debian: "chromium", why: "browser tests" };
 
 const NEEDS: Readonly<Record<string, readonly Need[]>> = {
   start: [GIT, BUBBLEWRAP],
   fast: [GIT, BUBBLEWRAP, REDIS],
-  test: [GIT, BUBBLEWRAP, REDIS, CHROMIUM],
+  docker: [DOCKER],
+  test: [GIT, BUBBLEWRAP, REDIS, DOCKER, CHROMIUM],
 };
 
-const FOLDERS = [...(process.env.PATH ?? "").split(delimiter), "/usr/local/bin", "/usr/bin", "/bin"];
+const FOLDERS = [...(process.env.PATH ?? "").split(delimiter), "/usr/local/bin", "/usr/bin", "/usr/sbin", "/bin"];
 
 function isThere(program: string): boolean {
   return FOLDERS.some((folder) => {
