@@ -1,6 +1,7 @@
 /** Every HTTP endpoint of the product, below the API's base path; the nouns are in `endpoints/`. */
 import { credentialEndpoints } from "./endpoints/credentials.ts";
 import { eventEndpoints } from "./endpoints/events.ts";
+import { insideEndpoints } from "./endpoints/inside.ts";
 import { messageEndpoints } from "./endpoints/messages.ts";
 import { projectEndpoints } from "./endpoints/projects.ts";
 import { sandboxEndpoints } from "./endpoints/sandboxes.ts";
@@ -10,6 +11,7 @@ export const api = {
   ...credentialEndpoints,
   ...projectEndpoints,
   ...sandboxEndpoints,
+  ...insideEndpoints,
   ...eventEndpoints,
   ...messageEndpoints,
   ...workerEndpoints,

@@ -31,6 +31,7 @@ export const ERRORS = {
   "sandbox.fenced": { status: 409, retry: false, title: "A newer generation of this sandbox has taken over" },
   "sandbox.unavailable": { status: 503, retry: true, title: "The sandbox does not answer" },
   "sandbox.rejected": { status: 422, retry: false, title: "The provider refused this" },
+  "task.not_found": { status: 404, retry: false, title: "No such task" },
   "file.not_found": { status: 404, retry: false, title: "No such file in the sandbox" },
   "repository.unavailable": { status: 422, retry: false, title: "The repository cannot be read" },
   "provider.unavailable": { status: 422, retry: false, title: "The provider is not available here" },

@@ -50,5 +50,7 @@ export function foldState(facts: SandboxFacts, to: SandboxState, cause: string, 
     state_cause: cause,
     started_at: to === "running" ? (facts.started_at ?? at) : facts.started_at,
     ended_at: ENDED.has(to) ? (ENDED.has(facts.state) ? facts.ended_at : at) : null,
+    // Nobody could speak while it was paused: that silence is not held against the worker.
+    last_contact_at: facts.state === "paused" && to === "running" ? at : facts.last_contact_at,
   };
 }

@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { endpoint } from "../endpoint.ts";
 import { ProjectId, SandboxId, TaskId } from "../ids.ts";
+import { Prune, PruneReport } from "../resources/prune.ts";
 import { CreatedSandbox, NewSandbox, Sandbox, SandboxState } from "../resources/sandbox.ts";
 import { Timestamp } from "../time.ts";
 import { page, Paging } from "./page.ts";
@@ -70,6 +71,51 @@ export const sandboxEndpoints = {
     summary: "Terminate a sandbox and revoke its worker.",
     params: sandboxRef,
     reply: Sandbox,
+  }),
+  pauseSandbox: endpoint({
+    method: "POST",
+    path: "/sandboxes/:sandbox_id/pause",
+    access: "person",
+    verb: "operate",
+    summary: "Stop everything in a running sandbox where it stands.",
+    params: sandboxRef,
+    reply: Sandbox,
+  }),
+  resumeSandbox: endpoint({
+    method: "POST",
+    path: "/sandboxes/:sandbox_id/resume",
+    access: "person",
+    verb: "operate",
+    summary: "Let a paused sandbox go on.",
+    params: sandboxRef,
+    reply: Sandbox,
+  }),
+  cancelSandbox: endpoint({
+    method: "POST",
+    path: "/sandboxes/:sandbox_id/cancel",
+    access: "person",
+    verb: "operate",
+    summary: "End a sandbox whose work is not wanted any more.",
+    params: sandboxRef,
+    reply: Sandbox,
+  }),
+  getSandboxTask: endpoint({
+    method: "GET",
+    path: "/sandboxes/:sandbox_id/task",
+    access: "person",
+    verb: "read",
+    summary: "The task that a sandbox works on.",
+    params: sandboxRef,
+    reply: z.looseObject({ id: TaskId }),
+  }),
+  pruneSandboxes: endpoint({
+    method: "POST",
+    path: "/sandboxes/prune",
+    access: "person",
+    verb: "administer",
+    summary: "Remove what has ended: at the providers, and completed sandboxes.",
+    body: Prune.default({ all: false, dry_run: false }),
+    reply: PruneReport,
   }),
   replaceWorker: endpoint({
     method: "POST",

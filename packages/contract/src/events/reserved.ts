@@ -17,6 +17,8 @@ const SERVER_EVENT_TYPES = [
   "sandbox.terminated",
   "sandbox.tail_lost",
   "sandbox.egress",
+  "sandbox.log_kept",
+  "terminal.recorded",
   "agent.usage",
   "agent.event",
   "TASK_CREATED",

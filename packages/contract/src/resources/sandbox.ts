@@ -33,7 +33,7 @@ export const Resources = z.strictObject({
   disk_gb: z.number().positive().max(10).optional(),
 });
 
-const EnvName = z.string().regex(/^[A-Za-z_][A-Za-z0-9_]{0,127}$/);
+export const EnvName = z.string().regex(/^[A-Za-z_][A-Za-z0-9_]{0,127}$/);
 
 export const NewSandbox = z.strictObject({
   project_id: ProjectId.optional(),

@@ -1,5 +1,5 @@
-/** Sandboxes: created, listed, given a new worker, terminated. */
-import { parseRepoAddress, resolveResources, step, SANDBOX } from "@drover/core";
+/** Sandboxes: created, listed, given a new worker. */
+import { parseRepoAddress, resolveResources } from "@drover/core";
 import {
   AppError,
   SandboxId,
@@ -13,24 +13,22 @@ import {
 } from "@drover/contract";
 import type { Db } from "../ports/db.ts";
 import { insertAudit } from "../store/audit.ts";
-import { expireMessages, requeueUnseen } from "../store/messages.ts";
+import { requeueUnseen } from "../store/messages.ts";
 import {
   advanceGeneration,
-  closeSandbox,
   insertSandbox,
   insertSandboxToken,
   listSandboxes,
   loadSandbox,
   loadSandboxProject,
   lockSandboxes,
-  revokeSandboxTokens,
   type SandboxRow,
 } from "../store/sandboxes.ts";
 import { createOnce, type RequestKey } from "./create-once.ts";
 import { parseCursor, refuseCursor } from "./cursor.ts";
 import { hashSecret, type Person } from "./credential.ts";
 import type { Deps } from "./deps.ts";
-import { draftSandboxEvent, draftTransition, writeWithEvents } from "./event-log.ts";
+import { draftSandboxEvent, draftTransition } from "./event-log.ts";
 import { pickProject } from "./manage-projects.ts";
 import { toSandbox } from "./view-sandbox.ts";
 
@@ -181,42 +179,6 @@ async function lockOne(tx: Db, id: SandboxId): Promise<SandboxRow> {
   const [row] = await lockSandboxes(tx, [id]);
   if (row === undefined) throw new AppError("sandbox.not_found");
   return row;
-}
-
-/** Ends a sandbox; ending it twice equals ending it once. One that a provider made is destroyed by the reaper, and only then
- *  are its credentials void: until that is confirmed its last events are still stored. */
-export async function terminateSandbox(deps: Deps, actor: Person, id: SandboxId): Promise<Sandbox> {
-  await writeWithEvents(deps, async (tx, append) => {
-    const row = await lockOne(tx, id);
-    if (row.closed_at !== null) return;
-    const next = step(SANDBOX, row.state, "terminated");
-    if (row.provider !== "external" && !next.ok) return;
-    if (row.provider === "external") {
-      await closeSandbox(tx, id);
-      await revokeSandboxTokens(tx, id);
-    }
-    await expireMessages(tx, id);
-    await insertAudit(tx, {
-      actor: actor.tokenId,
-      action: "sandbox.terminate",
-      target: id,
-      project_id: row.project_id,
-      detail: { state: row.state },
-      request_id: null,
-    });
-    const ended = draftSandboxEvent(deps.ids, row, {
-      eventType: "TERMINATED",
-      data: { task_id: row.task_id, reason: "user" },
-      source: "user",
-    });
-    await append([
-      ...(next.ok ? [draftTransition(deps.ids, row, { from: row.state, to: next.to, cause: "user" }, null)] : []),
-      ...(row.provider === "external" ? [ended] : []),
-    ]);
-  });
-  deps.credentials.forget();
-  deps.wake("reap-sandboxes");
-  return getSandbox(deps, id);
 }
 
 /** A new generation: the old worker is fenced and the new one gets again what no model has seen. */

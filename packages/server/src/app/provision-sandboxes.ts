@@ -8,10 +8,10 @@ import type { Deps } from "./deps.ts";
 import { fillWorkspace } from "./fill-workspace.ts";
 import { draftSandboxEvent } from "./event-log.ts";
 import { toSpec } from "./sandbox-key.ts";
+import { toWorkerCommand } from "./worker-command.ts";
 import { changeState, writeSandboxEvents } from "./change-state.ts";
 
 const PARALLEL = 4;
-const WORKER_ARGV: readonly [string, ...string[]] = ["node", "/opt/drover/worker.mjs"];
 /** Stands where a token would: the real one is attached outside of the sandbox. */
 const NO_TOKEN = "attached-outside";
 
@@ -58,11 +58,7 @@ async function provision(deps: Deps, id: SandboxId, signal: AbortSignal): Promis
   if (info === undefined) throw new AppError("sandbox.unavailable", "the sandbox ended as soon as it was made");
   await tellStep(deps, id, "worker", async () => {
     const env = await admitWorker(deps, provider, ref, row);
-    await provider.startDetached(
-      ref,
-      { argv: WORKER_ARGV, env: { ...env, STATE_DIR: "/home/agent/.drover-worker" } },
-      signal,
-    );
+    await provider.startDetached(ref, toWorkerCommand(env), signal);
   });
   await markProvisioned(deps.db, id, ref.id, info.enforcedBy);
 }

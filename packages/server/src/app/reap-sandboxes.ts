@@ -6,6 +6,7 @@ import { closeSandbox, loadSandbox, lockSandboxes, revokeSandboxTokens } from ".
 import { changeState } from "./change-state.ts";
 import type { Deps } from "./deps.ts";
 import { draftSandboxEvent, writeWithEvents } from "./event-log.ts";
+import { keepLogs } from "./read-logs.ts";
 import { toRef } from "./sandbox-key.ts";
 
 const BATCH = 50;
@@ -15,7 +16,12 @@ async function reap(deps: Deps, id: SandboxId, signal: AbortSignal): Promise<voi
   const row = await loadSandbox.maybe(deps.db, id);
   if (row === undefined) return;
   const provider = await deps.providers.open(row.provider);
-  await provider.destroy(toRef(deps.installation, row), signal);
+  const ref = toRef(deps.installation, row);
+  // Expected: there is nothing to read from any more. What the worker said last is worth a try, not a failure.
+  await keepLogs(deps, { row, provider, ref }, signal).catch((error: unknown) =>
+    deps.log.debug("sandbox.log_lost", { sandbox: id, reason: String(error) }),
+  );
+  await provider.destroy(ref, signal);
   await deps.gate.close(id);
   await writeWithEvents(deps, async (tx, append) => {
     const [locked] = await lockSandboxes(tx, [id]);

@@ -11,7 +11,7 @@ export interface ReconcileReport {
   readonly destroyed: number;
 }
 
-const toKnown = (row: SandboxRow): KnownSandbox => ({
+export const toKnown = (row: SandboxRow): KnownSandbox => ({
   state: row.state,
   generation: row.generation,
   isProvisioned: row.provisioned_at !== null,

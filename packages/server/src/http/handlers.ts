@@ -7,13 +7,22 @@ import { ackMessage } from "../app/ack-message.ts";
 import type { RequestKey } from "../app/create-once.ts";
 import type { Person, Principal, WorkerPrincipal } from "../app/credential.ts";
 import type { Deps } from "../app/deps.ts";
+import { cancelSandbox, terminateSandbox } from "../app/end-sandbox.ts";
+import { execCommand } from "../app/exec-command.ts";
 import { openArtifact, putArtifact, readFileDiff } from "../app/keep-artifacts.ts";
+import { listFiles } from "../app/list-files.ts";
 import { pageMessages } from "../app/list-messages.ts";
+import { listRecordings } from "../app/list-recordings.ts";
 import { changeProject, createProject, getProject, pageProjects } from "../app/manage-projects.ts";
-import { createSandbox, getSandbox, pageSandboxes, replaceWorker, terminateSandbox } from "../app/manage-sandboxes.ts";
+import { createSandbox, getSandbox, pageSandboxes, replaceWorker } from "../app/manage-sandboxes.ts";
 import { createTicket, createToken, endToken, login, logout, pageTokens, toWhoami } from "../app/manage-tokens.ts";
+import { pauseSandbox, resumeSandbox } from "../app/pause-sandbox.ts";
+import { pruneSandboxes } from "../app/prune-sandboxes.ts";
 import { pageAllEvents, pageSandboxEvents, readTrajectory } from "../app/read-events.ts";
+import { readFile } from "../app/read-file.ts";
+import { readLogs } from "../app/read-logs.ts";
 import { readSpine } from "../app/read-spine.ts";
+import { readSandboxTask } from "../app/read-task.ts";
 import { receiveMessages } from "../app/receive-messages.ts";
 import { sendMessage } from "../app/send-message.ts";
 import { beat, getAssignment } from "../app/serve-worker.ts";
@@ -47,6 +56,10 @@ function worker({ principal }: Context): WorkerPrincipal {
 }
 
 const compress = promisify(gzip);
+
+/** RFC 6266: a name that an agent chose cannot end the header or the quotes around it. */
+const toAttachment = (name: string): string =>
+  `attachment; filename*=UTF-8''${encodeURIComponent(name.toWellFormed()).replaceAll(/['()*!]/g, (one) => `%${one.charCodeAt(0).toString(16).toUpperCase()}`)}`;
 
 export const handlers: Handlers = {
   login: async (context, { body }) => {
@@ -95,8 +108,28 @@ export const handlers: Handlers = {
   startDemo: (context, { body }) => startDemo(context.deps, person(context), body.project_id, context.requestKey),
   getSandbox: (context, { params }) => getSandbox(context.deps, params.sandbox_id),
   terminateSandbox: (context, { params }) => terminateSandbox(context.deps, person(context), params.sandbox_id),
+  pauseSandbox: (context, { params }) => pauseSandbox(context.deps, person(context), params.sandbox_id, context.signal),
+  resumeSandbox: (context, { params }) =>
+    resumeSandbox(context.deps, person(context), params.sandbox_id, context.signal),
+  cancelSandbox: (context, { params }) => cancelSandbox(context.deps, person(context), params.sandbox_id),
+  getSandboxTask: (context, { params }) => readSandboxTask(context.deps, params.sandbox_id),
+  pruneSandboxes: (context, { body }) => pruneSandboxes(context.deps, person(context), body, context.signal),
   replaceWorker: (context, { params }) =>
     replaceWorker(context.deps, person(context), params.sandbox_id, context.requestKey),
+
+  execCommand: (context, { params, body }) =>
+    execCommand(context.deps, person(context), params.sandbox_id, body, context.signal),
+  listFiles: (context, { params, query }) => listFiles(context.deps, params.sandbox_id, query.path, context.signal),
+  readFile: async (context, { params, query }) => {
+    const { name, bytes } = await readFile(context.deps, params.sandbox_id, query.path, context.signal);
+    void context.reply
+      .type("application/octet-stream")
+      .header("content-disposition", toAttachment(name))
+      .header("cache-control", "no-store");
+    return Buffer.from(bytes);
+  },
+  readLogs: (context, { params, query }) => readLogs(context.deps, params.sandbox_id, query, context.signal),
+  listRecordings: (context, { params, query }) => listRecordings(context.deps, params.sandbox_id, query),
 
   ingestEvents: async (context, { body }) => {
     const from = worker(context);

@@ -1,8 +1,8 @@
 /** Who looks after which sandbox. */
-import { SandboxId, type SandboxState } from "@drover/contract";
+import { Provider, SandboxId, SandboxState } from "@drover/contract";
 import { z } from "zod";
 import { command, query } from "./query.ts";
-import { json, sql } from "./sql.ts";
+import { empty, json, sql } from "./sql.ts";
 
 const SAMPLE_ID = "drover-00000000-000000" as SandboxId;
 const LEASE_SECONDS = 120;
@@ -53,6 +53,18 @@ export const listOpen = query(
   ["host", ["running"], 100],
   (host: string, states: readonly SandboxState[], limit: number) => sql`
   select id from sandboxes where closed_at is null and provider <> 'external' and host = ${host} and state = any(${states}::text[])
+  order by id limit ${limit}`,
+);
+
+/** What providers made and nobody has closed yet, in the given states, of whichever machine. */
+export const listLeft = query(
+  "sandboxes.list_left",
+  z.object({ id: SandboxId, state: SandboxState, generation: z.number(), provider: Provider }),
+  [null, ["completed"], 100],
+  (projectId: string | null, states: readonly SandboxState[], limit: number) => sql`
+  select id, state, generation, provider from sandboxes
+  where closed_at is null and provider <> 'external' and state = any(${states}::text[])
+    ${projectId === null ? empty : sql`and project_id = ${projectId}`}
   order by id limit ${limit}`,
 );
 
