@@ -5,6 +5,7 @@ import { foldSandbox, toActivityLine } from "@drover/contract/views";
 import { create } from "zustand";
 import { client } from "./client.ts";
 import { clearConnection, useConnection } from "./connection.ts";
+import { session } from "./session.ts";
 import { changeSandboxes, queryClient, type SandboxPages } from "./queries.ts";
 
 const LINES_KEPT = 3;
@@ -125,6 +126,7 @@ async function follow({ listEvents, openStream }: Client, signal: AbortSignal): 
         duplicates: duplicatesDropped,
         wake: () => stream.wake(),
       });
+      if (state.phase === "unauthenticated") session.onLost();
       if (state.phase === "live" && reconnects > 0) void queryClient.invalidateQueries({ queryKey: ["sandboxes"] });
     },
     schedule: (flush) => setTimeout(flush, FLUSH_EVERY_MS),

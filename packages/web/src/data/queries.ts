@@ -24,6 +24,22 @@ const PAGE = 100;
 type SandboxPage = Awaited<ReturnType<typeof client.listSandboxes>>;
 export type SandboxPages = InfiniteData<SandboxPage>;
 
+/** An answer that was on its way while the stream went on is older than what the page knows. */
+const pickNewer = (kept: Sandbox | undefined, read: Sandbox): Sandbox =>
+  kept !== undefined && kept.last_seq > read.last_seq ? kept : read;
+
+function mergePages(kept: unknown, read: unknown): unknown {
+  const [before, after] = [kept as SandboxPages | undefined, read as SandboxPages];
+  const known = new Map(before?.pages.flatMap((page) => page.items.map((item) => [item.id as string, item] as const)));
+  return {
+    ...after,
+    pages: after.pages.map((page) => ({
+      ...page,
+      items: page.items.map((item) => pickNewer(known.get(item.id), item)),
+    })),
+  };
+}
+
 export const sandboxesQuery = (filter: SandboxFilter) =>
   infiniteQueryOptions({
     queryKey: ["sandboxes", filter] as const,
@@ -41,12 +57,14 @@ export const sandboxesQuery = (filter: SandboxFilter) =>
       ),
     initialPageParam: null as string | null,
     getNextPageParam: (page) => page.next_cursor,
+    structuralSharing: mergePages,
   });
 
 export const sandboxQuery = (sandboxId: string) =>
   queryOptions({
     queryKey: ["sandbox", sandboxId] as const,
     queryFn: ({ signal }) => client.getSandbox({ params: { sandbox_id: sandboxId } }, { signal }),
+    structuralSharing: (kept, read) => pickNewer(kept as Sandbox | undefined, read as Sandbox),
   });
 
 /** Read again and again while someone looks at the proof. */

@@ -19,6 +19,7 @@ import { clearConnection, useConnection } from "../data/connection.ts";
 import { isEchoed, useOutbox } from "../data/outbox.ts";
 import { queryClient, sandboxQuery, whoamiQuery } from "../data/queries.ts";
 import type { RunSnapshot } from "../data/run-store.ts";
+import { session } from "../data/session.ts";
 import { useRun } from "../data/use-run.ts";
 import { Announcer } from "../feed/announcer.tsx";
 import { Composer } from "../feed/composer.tsx";
@@ -198,6 +199,10 @@ function useKeptTrue(sandboxId: string, run: RunSnapshot): void {
 
 function useConnectionOf(sandboxId: string, run: RunSnapshot, wake: () => void): void {
   const { log } = run;
+  const phase = log?.state.phase;
+  useEffect(() => {
+    if (phase === "unauthenticated") session.onLost();
+  }, [phase]);
   useEffect(() => {
     if (log === undefined) return;
     const { head, holesHealed, duplicatesDropped, reconnects } = log.stats;
