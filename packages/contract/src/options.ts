@@ -210,6 +210,25 @@ export const OPTIONS = {
     fallback: "3600",
     doc: "How long a completed sandbox stands before it is removed.",
   },
+  egressAllow: {
+    env: "DROVER_EGRESS_ALLOW",
+    yaml: "sandbox.egress_allow",
+    schema: optionalText,
+    doc: "Hosts that sandboxes with network `allowlist` reach besides this machine's own package registries: names, `*.domain`, either with `:port`, separated by commas.",
+  },
+  egressAllowPrivate: {
+    env: "DROVER_EGRESS_ALLOW_PRIVATE",
+    yaml: "sandbox.egress_allow_private",
+    schema: optionalText,
+    doc: "Hosts that sandboxes reach even where they lie in a private network or on this machine; no wildcards.",
+  },
+  egressPorts: {
+    env: "DROVER_EGRESS_PORTS",
+    yaml: "sandbox.egress_ports",
+    schema: text,
+    fallback: "443,80",
+    doc: "Ports that sandboxes reach where a host is named without one.",
+  },
   demo: {
     env: "DROVER_DEMO",
     yaml: "server.demo",

@@ -1,6 +1,9 @@
 /** What is decided: pure functions and tables. */
 export * from "./access.ts";
+export * from "./address.ts";
 export * from "./decide-fate.ts";
+export * from "./egress.ts";
+export * from "./egress-tally.ts";
 export * from "./event-traits.ts";
 export * from "./follow-event.ts";
 export * from "./health.ts";

@@ -1,6 +1,6 @@
 /** The composition root: the only file that knows which adapter is used. */
 import { readFile, writeFile } from "node:fs/promises";
-import { hostname } from "node:os";
+import { homedir, hostname, networkInterfaces } from "node:os";
 import { join, resolve } from "node:path";
 import type { RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -10,6 +10,9 @@ import { openMemoryBus } from "./adapters/bus-memory.ts";
 import { openRedisBus } from "./adapters/bus-redis.ts";
 import { systemClock } from "./adapters/clock-system.ts";
 import { lockDataDir } from "./adapters/data-dir.ts";
+import { systemResolver } from "./adapters/egress/name-resolver.ts";
+import { openRegistries } from "./adapters/egress/registries.ts";
+import { openEgressProxy } from "./adapters/egress-proxy.ts";
 import { openPostgres } from "./adapters/db-postgres.ts";
 import { openGitMirrors } from "./adapters/git-mirror.ts";
 import { randomIds } from "./adapters/ids-random.ts";
@@ -19,6 +22,7 @@ import { openLocalProvider } from "./adapters/sandbox-local.ts";
 import { openCredentials } from "./app/credential.ts";
 import type { Deps } from "./app/deps.ts";
 import { openIngest } from "./app/ingest-events.ts";
+import { parseEgressSettings } from "./app/govern-egress.ts";
 import { openProviders } from "./app/providers.ts";
 import { ensureDefaultProject } from "./app/manage-projects.ts";
 import { createLoginCode, ensureAdmin, ensureOwner } from "./app/manage-tokens.ts";
@@ -27,6 +31,7 @@ import { mountSite } from "./http/mount.ts";
 import { openSandboxGate } from "./http/sandbox-gate.ts";
 import { startLoop } from "./loop.ts";
 import { LOOPS } from "./loops.ts";
+import type { NameResolver } from "./ports/egress.ts";
 import type { Fault } from "./ports/fault.ts";
 import type { Log } from "./ports/log.ts";
 import { loadInstallation, releaseLeases } from "./store/lifecycle.ts";
@@ -43,6 +48,8 @@ export interface ServerOptions {
   /** Aborting it stops the server, as `stop` does. */
   readonly signal: AbortSignal;
   readonly fault?: Fault;
+  /** Looks up names for sandboxes; the system's unless given. */
+  readonly resolver?: NameResolver;
 }
 
 export interface RunningServer {
@@ -94,6 +101,9 @@ function toResources({ config, origins }: ServerOptions): ResolvedResources {
   };
 }
 
+const listOwnAddresses = () =>
+  Object.values(networkInterfaces()).flatMap((found) => (found ?? []).map(({ address }) => address.replace(/%.*/, "")));
+
 export async function startServer(options: ServerOptions): Promise<RunningServer> {
   const cleanup = openCleanup();
   try {
@@ -142,6 +152,8 @@ async function openServer(options: ServerOptions, cleanup: ReturnType<typeof ope
   cleanup.add(() => providers.close());
   const gate = openSandboxGate(() => route);
   cleanup.add(() => gate.closeAll());
+  const proxy = openEgressProxy(options.resolver ?? systemResolver);
+  cleanup.add(() => proxy.closeAll());
 
   const clock = systemClock;
   const tail = await openTail({ db, bus, clock, log, signal: stopping.signal });
@@ -159,6 +171,13 @@ async function openServer(options: ServerOptions, cleanup: ReturnType<typeof ope
     log,
     providers,
     gate,
+    egress: {
+      proxy,
+      registries: openRegistries({ env: process.env, home: homedir() }),
+      settings: parseEgressSettings(config),
+      own: () => ({ addresses: listOwnAddresses(), port: Number(new URL(url).port) }),
+      flushes: new Map(),
+    },
     repositories: openGitMirrors(join(dataDir.path, "mirrors")),
     resources: toResources(options),
     installation: (await loadInstallation.one(db)).id,

@@ -7,6 +7,7 @@ import type { Repositories } from "../ports/repository.ts";
 import type { SandboxGate } from "../ports/sandbox-gate.ts";
 import type { Credentials } from "./credential.ts";
 import type { EventLogDeps } from "./event-log.ts";
+import type { Egress } from "./govern-egress.ts";
 import type { Ingest } from "./ingest-events.ts";
 import type { Providers } from "./providers.ts";
 
@@ -19,6 +20,7 @@ export interface Deps extends EventLogDeps {
   readonly ingest: Ingest;
   readonly providers: Providers;
   readonly gate: SandboxGate;
+  readonly egress: Egress;
   readonly repositories: Repositories;
   /** Resources as configured, each with its origin. */
   readonly resources: ResolvedResources;

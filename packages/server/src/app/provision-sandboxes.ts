@@ -7,6 +7,7 @@ import { hashSecret } from "./credential.ts";
 import type { Deps } from "./deps.ts";
 import { fillWorkspace } from "./fill-workspace.ts";
 import { draftSandboxEvent } from "./event-log.ts";
+import { openEgress, withEgressEnv } from "./govern-egress.ts";
 import { toSpec } from "./sandbox-key.ts";
 import { toWorkerCommand } from "./worker-command.ts";
 import { changeState, writeSandboxEvents } from "./change-state.ts";
@@ -46,13 +47,15 @@ export async function admitWorker(
   const directory = provider.capabilities.socketDirectory ? provider.socketDirectory(ref) : undefined;
   if (directory === undefined) return { SANDBOX_ID: row.id, CALLBACK_URL: deps.address(), SANDBOX_TOKEN: token };
   await deps.gate.open(row.id, directory, token);
+  await openEgress(deps, provider, row, directory);
   return { SANDBOX_ID: row.id, CALLBACK_URL: "unix:///run/cp/api.sock", SANDBOX_TOKEN: NO_TOKEN };
 }
 
 async function provision(deps: Deps, id: SandboxId, signal: AbortSignal): Promise<void> {
   const row = await changeState(deps, id, "provisioned", "provisioning");
   const provider = await deps.providers.open(row.provider);
-  const ref = await tellStep(deps, id, "environment", () => provider.ensure(toSpec(deps.installation, row), signal));
+  const spec = await withEgressEnv(deps, provider, row, toSpec(deps.installation, row));
+  const ref = await tellStep(deps, id, "environment", () => provider.ensure(spec, signal));
   if (row.repo !== null) await tellStep(deps, id, "repository", () => fillWorkspace(deps, provider, ref, row, signal));
   const info = await provider.info(ref, signal);
   if (info === undefined) throw new AppError("sandbox.unavailable", "the sandbox ended as soon as it was made");

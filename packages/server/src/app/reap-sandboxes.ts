@@ -6,6 +6,7 @@ import { closeSandbox, loadSandbox, lockSandboxes, revokeSandboxTokens } from ".
 import { changeState } from "./change-state.ts";
 import type { Deps } from "./deps.ts";
 import { draftSandboxEvent, writeWithEvents } from "./event-log.ts";
+import { closeEgress } from "./govern-egress.ts";
 import { keepLogs } from "./read-logs.ts";
 import { toRef } from "./sandbox-key.ts";
 
@@ -23,6 +24,7 @@ async function reap(deps: Deps, id: SandboxId, signal: AbortSignal): Promise<voi
   );
   await provider.destroy(ref, signal);
   await deps.gate.close(id);
+  await closeEgress(deps, id);
   await writeWithEvents(deps, async (tx, append) => {
     const [locked] = await lockSandboxes(tx, [id]);
     if (locked === undefined || locked.closed_at !== null) return;
