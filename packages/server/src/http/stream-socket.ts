@@ -2,32 +2,31 @@
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import type { Socket } from "node:net";
-import { WebSocketServer, type RawData, type WebSocket } from "ws";
-import { API_BASE, AppError, AuthFrame, ClientFrame, CLOSE, EventFilter, StreamQuery } from "@drover/contract";
-import type { Person, Principal } from "../app/credential.ts";
+import { WebSocketServer, type WebSocket } from "ws";
+import { API_BASE, AppError, ClientFrame, CLOSE, EventFilter, StreamQuery } from "@drover/contract";
 import type { Deps } from "../app/deps.ts";
 import { toAudience, type TailEvent } from "../app/tail-event.ts";
-import { resolvePrincipal } from "./authorise.ts";
 import { requireServed, type HostCheck } from "./host-check.ts";
-import { parseSessionCookie } from "./session-cookie.ts";
+import {
+  identifySocket,
+  openInbox,
+  parseFrame,
+  refuse,
+  watchCredentials,
+  type Inbox,
+  type Member,
+} from "./socket-credential.ts";
 import { encodeEvents } from "./socket-frame.ts";
 import { openSubscriber, type Sink, type Subscriber } from "./subscriber.ts";
 
-const AUTH_LIMIT_MS = 5_000;
 const FRAME_LIMIT_BYTES = 256 * 1024;
 const BUFFER_LIMIT_BYTES = 1024 * 1024;
-/** Frames that a client may send before it is known who it is, and answers that it may leave unread. */
-const WAITING_FRAMES = 16;
+/** Answers that a client may leave unread. */
 const UNREAD_ANSWERS = 1_000;
 const SWEEP_MS = 1_000;
-const CREDENTIAL_CHECK_SWEEPS = 5;
 const STREAM_PATH = `${API_BASE}/ws/events`;
 
-interface Connection {
-  readonly socket: WebSocket;
-  readonly person: Person;
-  /** Of a browser that came with a cookie. */
-  readonly session: string | undefined;
+interface Connection extends Member {
   lastWriteMs: number;
 }
 
@@ -38,61 +37,6 @@ export interface StreamSockets {
   close(): Promise<void>;
 }
 
-function refuse(socket: WebSocket, code: number, error: string): void {
-  socket.send(JSON.stringify({ error }));
-  socket.close(code, error.slice(0, 100));
-}
-
-interface Inbox {
-  /** Undefined: frames wait again. */
-  listen(listener: ((data: RawData) => void) | undefined): void;
-}
-
-/** Frames wait until somebody listens, so that a client may speak the moment it is connected. */
-function openInbox(socket: WebSocket): Inbox {
-  const waiting: RawData[] = [];
-  let listener: ((data: RawData) => void) | undefined;
-  const drain = () => {
-    while (listener !== undefined && waiting.length > 0) listener(waiting.shift() as RawData);
-  };
-  socket.on("message", (data) => {
-    waiting.push(data);
-    drain();
-    if (waiting.length > WAITING_FRAMES) socket.terminate();
-  });
-  return {
-    listen: (next) => {
-      listener = next;
-      drain();
-    },
-  };
-}
-
-/** Resolves with the first frame, which must be a credential, or undefined when none comes in time. */
-function waitForAuthFrame(socket: WebSocket, inbox: Inbox): Promise<string | undefined> {
-  return new Promise((resolve) => {
-    const finish = (token: string | undefined) => {
-      clearTimeout(timer);
-      inbox.listen(undefined);
-      socket.off("close", onClose);
-      resolve(token);
-    };
-    const onClose = () => finish(undefined);
-    const timer = setTimeout(() => finish(undefined), AUTH_LIMIT_MS);
-    socket.once("close", onClose);
-    inbox.listen((data) => finish(parseFrame(data, (value) => AuthFrame.safeParse(value).data?.token)));
-  });
-}
-
-function parseFrame<T>(data: RawData, read: (value: unknown) => T): T | undefined {
-  try {
-    return read(JSON.parse((data as Buffer).toString("utf8")));
-  } catch {
-    // Expected: the client sent something else than JSON.
-    return undefined;
-  }
-}
-
 export function openStreamSockets(deps: Deps, hosts: HostCheck): StreamSockets {
   const server = new WebSocketServer({
     noServer: true,
@@ -101,21 +45,6 @@ export function openStreamSockets(deps: Deps, hosts: HostCheck): StreamSockets {
     clientTracking: true,
   });
   const connections = new Set<Connection>();
-
-  /** The first one present of bearer, ticket and cookie decides; with none of them the first frame does. */
-  const identify = async (
-    request: IncomingMessage,
-    query: StreamQuery,
-    socket: WebSocket,
-    inbox: Inbox,
-  ): Promise<Principal | undefined> => {
-    const { authorization, cookie } = request.headers;
-    if (authorization !== undefined) return resolvePrincipal(deps, { authorization });
-    if (query.ticket !== undefined) return deps.credentials.takeTicket(query.ticket);
-    if (parseSessionCookie(cookie) !== undefined) return resolvePrincipal(deps, { cookie });
-    const token = await waitForAuthFrame(socket, inbox);
-    return token === undefined ? undefined : deps.credentials.resolveBearer(token);
-  };
 
   const serve = (
     connection: Connection,
@@ -184,13 +113,11 @@ export function openStreamSockets(deps: Deps, hosts: HostCheck): StreamSockets {
     if (!query.success) return refuse(socket, 1008, "the query is not valid");
     try {
       requireServed(hosts, request.headers);
-      const principal = await identify(request, query.data, socket, inbox);
+      const { principal, session } = await identifySocket(deps, request, query.data.ticket, { socket, inbox });
       if (socket.readyState !== socket.OPEN) return;
       if (principal === undefined) return refuse(socket, CLOSE.credential, "a valid credential is needed");
       if (principal.kind === "worker")
         return refuse(socket, CLOSE.project, "a sandbox's token may not read the stream");
-      const isBrowser = request.headers.authorization === undefined && query.data.ticket === undefined;
-      const session = isBrowser ? parseSessionCookie(request.headers.cookie) : undefined;
       serve(
         { socket, person: principal, session, lastWriteMs: deps.clock.now().getTime() },
         { raw, inbox, query: query.data },
@@ -207,42 +134,14 @@ export function openStreamSockets(deps: Deps, hosts: HostCheck): StreamSockets {
     }
   };
 
-  const endSessionsOf = (isEnded: (connection: Connection) => boolean) => {
-    for (const connection of connections) {
-      if (isEnded(connection)) refuse(connection.socket, CLOSE.credential, "the credential was revoked");
-    }
-  };
-
-  // Revocations come through the log, of whichever replica; the sweep below catches what expires without an event.
-  const stopListening = deps.tail.onAdvance((events) => {
-    const revoked = new Set(
-      events.filter((event) => event.storedType === "token.revoked").map((event) => event.entityId),
-    );
-    if (revoked.size > 0) endSessionsOf((connection) => revoked.has(connection.person.tokenId));
-  });
-
-  let sweeps = 0;
-  const sweep = async () => {
+  const watching = watchCredentials(deps, connections);
+  const sweeper = setInterval(() => {
     const nowMs = deps.clock.now().getTime();
     for (const connection of connections) {
       if (nowMs - connection.lastWriteMs < deps.config.streamPingSeconds * 1_000) continue;
       connection.lastWriteMs = nowMs;
       connection.socket.send('{"type":"ping"}');
     }
-    sweeps += 1;
-    if (sweeps % CREDENTIAL_CHECK_SWEEPS !== 0 || connections.size === 0) return;
-    const ids = [...new Set([...connections].map((connection) => connection.person.tokenId))];
-    const ended = await deps.credentials.findEnded(ids);
-    endSessionsOf((connection) => ended.has(connection.person.tokenId));
-    // Whoever has logged out, on whichever replica, has no session any more.
-    const sessions = new Set([...connections].flatMap((connection) => connection.session ?? []));
-    for (const session of sessions) {
-      if ((await deps.credentials.resolveSession(session)) !== undefined) sessions.delete(session);
-    }
-    endSessionsOf((connection) => connection.session !== undefined && sessions.has(connection.session));
-  };
-  const sweeper = setInterval(() => {
-    sweep().catch((error: unknown) => deps.log.debug("stream.sweep_failed", { reason: String(error) }));
   }, SWEEP_MS);
 
   return {
@@ -258,7 +157,7 @@ export function openStreamSockets(deps: Deps, hosts: HostCheck): StreamSockets {
     count: () => connections.size,
     close: async () => {
       clearInterval(sweeper);
-      stopListening();
+      watching.close();
       for (const socket of server.clients) socket.close(CLOSE.restarting, "the server stops");
       setTimeout(() => {
         for (const socket of server.clients) socket.terminate();
