@@ -7,6 +7,7 @@ test("each move is one short line", () => {
   expect(line("agent.tool_use", { tool: "Read", input: { file_path: "src/a.ts" } })).toBe("Read src/a.ts");
   expect(line("agent.file_edited", { file_path: "a.ts", lines_added: 3, lines_removed: 1 })).toBe("Edit a.ts +3 −1");
   expect(line("agent.message", { content: "x".repeat(500) })).toHaveLength(140);
+  expect(line("agent.message", { content: "## Done: `a.ts` is **faster**" })).toBe("Done: a.ts is faster");
   expect(line("agent.failed", { error: "out of memory" })).toBe("out of memory");
   expect(line("STATE_CHANGED", { to: "running" })).toBe("Sandbox is running");
 });

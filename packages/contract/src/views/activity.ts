@@ -17,7 +17,8 @@ export function toActivityLine(event: Pick<LogEvent, "event_type" | "event_data"
   const said = readText(data, "content", "text", "message");
   switch (type) {
     case "agent.message":
-      return said === null ? null : toLine(said);
+      // A card has one line and no markdown.
+      return said === null ? null : toLine(said.replaceAll(/[*`#>]+/g, ""));
     case "agent.thinking":
       return "Thinking";
     case "MESSAGE_QUEUED":

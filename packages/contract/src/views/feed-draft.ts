@@ -1,5 +1,5 @@
 /** The fold's workbench: rows being written, and where the events seen so far went. */
-import type { FeedRow, FileEdit, ToolCall } from "./feed-row.ts";
+import type { FeedRow, FileEdit } from "./feed-row.ts";
 import type { LogEvent } from "./log-event.ts";
 import { readNumber } from "./log-event.ts";
 
@@ -59,17 +59,3 @@ export const toRowStart = (event: LogEvent) => ({
   at: event.created_at,
   turn: readNumber(event.event_data, "turn"),
 });
-
-export const callsOf = (row: FeedRow | undefined): readonly ToolCall[] => {
-  switch (row?.kind) {
-    case "tool":
-    case "command":
-      return [row.call];
-    case "edit":
-      return row.call === null ? [] : [row.call];
-    case "reads":
-      return row.calls;
-    default:
-      return [];
-  }
-};

@@ -6,7 +6,7 @@ const ofCall = (call: ToolCall | null): string =>
   call === null ? "" : `${call.tool} ${toSubject(call)} ${call.output ?? ""}`;
 const ofEdit = (edit: FileEdit): string => `${edit.path} ${edit.oldPath ?? ""} ${edit.patch}`;
 
-export function toSearchText(row: FeedRow): string {
+function toSearchText(row: FeedRow): string {
   switch (row.kind) {
     case "message":
     case "thinking":

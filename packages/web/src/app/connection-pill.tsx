@@ -69,7 +69,8 @@ function Proof({
         {told === undefined ? "…" : formatCount(isEqual ? head : told)}
       </p>
       <p className="mt-1 text-xs text-ink-2 tabular-nums">
-        {plural(gaps, "gap")} healed · {plural(reconnects, "reconnect")} · {plural(duplicates, "duplicate")} dropped
+        0 gaps{gaps > 0 && ` (${formatCount(gaps)} healed)`} · {plural(reconnects, "reconnect")} ·{" "}
+        {plural(duplicates, "duplicate")} dropped
       </p>
     </div>
   );

@@ -55,6 +55,10 @@ function fold(events: readonly (FleetEvent & { readonly sandbox_id: string })[])
   });
 }
 
+/** The last moves among events, newest first as they are read. */
+export const toMoves = (newestFirst: readonly FleetEvent[]): readonly Move[] =>
+  newestFirst.toReversed().reduce<FleetEntry | undefined>(foldEntry, undefined)?.moves ?? [];
+
 const toEvent = (frame: EventFrame) => {
   const { source, original_event_type, ...event_data } = frame.payload;
   return {

@@ -93,6 +93,15 @@ export const tokensQuery = queryOptions({
   queryFn: ({ signal }) => client.listTokens({ query: { limit: 500 } }, { signal }),
 });
 
+/** The newest events of a sandbox that has been quiet for long. */
+export const lastEventsQuery = (sandboxId: string) =>
+  queryOptions({
+    queryKey: ["last-events", sandboxId] as const,
+    queryFn: ({ signal }) =>
+      client.listSandboxEvents({ params: { sandbox_id: sandboxId }, query: { limit: 12 } }, { signal }),
+    staleTime: Number.POSITIVE_INFINITY,
+  });
+
 export const messagesQuery = (sandboxId: string) =>
   queryOptions({
     queryKey: ["messages", sandboxId] as const,

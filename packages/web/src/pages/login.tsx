@@ -63,7 +63,8 @@ export function LoginPage() {
         <div className="relative flex items-center gap-3 text-lg font-semibold tracking-tight">
           <Mark size={36} /> Drover
         </div>
-        <div className="relative -m-8 max-w-lg rounded-3xl bg-[oklch(0.2_0.025_163/0.82)] p-8">
+        <div className="absolute inset-x-0 bottom-0 h-3/5 bg-linear-to-t from-[oklch(0.2_0.025_163)] via-[oklch(0.2_0.025_163/0.85)] to-transparent" />
+        <div className="relative max-w-md">
           <p className="text-4xl leading-[1.12] font-semibold tracking-tight text-balance">
             Many agents. One steady hand.
           </p>

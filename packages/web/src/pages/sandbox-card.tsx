@@ -1,10 +1,12 @@
 /** A working sandbox as a live card. */
 import type { Sandbox } from "@drover/contract";
+import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { memo } from "react";
-import { toBeatSeries, useFleet, type FleetEntry } from "../data/fleet.ts";
+import { toBeatSeries, toMoves, useFleet, type FleetEntry, type Move } from "../data/fleet.ts";
 import { formatAge, formatClock, formatCount, plural } from "../data/format.ts";
 import { useNow } from "../data/now.ts";
+import { lastEventsQuery } from "../data/queries.ts";
 import { toTitle } from "../data/sandbox-title.ts";
 import { cx } from "../ui/class-names.ts";
 import { Liveness } from "../ui/liveness.tsx";
@@ -39,7 +41,7 @@ export const SandboxCard = memo(function SandboxCard({ sandbox, project }: CardP
         </Link>
       </h2>
       <p className="mt-0.5 truncate text-xs text-ink-3">{facts.join(" · ")}</p>
-      <Moves entry={entry} />
+      <Moves sandbox={sandbox} known={entry?.moves} />
       <p className="mt-auto flex items-center gap-3 border-t border-line pt-2.5 text-xs text-ink-3 tabular-nums">
         <span>turn {sandbox.turn}</span>
         <span>{plural(sandbox.event_count, "event")}</span>
@@ -50,11 +52,13 @@ export const SandboxCard = memo(function SandboxCard({ sandbox, project }: CardP
   );
 });
 
-function Moves({ entry }: { readonly entry: FleetEntry | undefined }) {
-  const moves = entry?.moves.slice(-2) ?? [];
+function Moves({ sandbox, known = [] }: { readonly sandbox: Sandbox; readonly known: readonly Move[] | undefined }) {
+  const isUnknown = known.length === 0 && sandbox.event_count > 0;
+  const read = useQuery({ ...lastEventsQuery(sandbox.id), enabled: isUnknown });
+  const moves = (known.length > 0 ? known : toMoves(read.data?.events ?? [])).slice(-2);
   return (
     <ol className="mt-2.5 flex min-h-0 flex-col gap-0.5 font-mono text-xs" aria-label="Last moves">
-      {moves.length === 0 && <li className="text-ink-3">No move yet</li>}
+      {moves.length === 0 && !read.isLoading && <li className="text-ink-3">No move yet</li>}
       {moves.map((move, at) => (
         <li key={move.seq} className={cx("flex gap-2", at === moves.length - 1 ? "text-ink" : "text-ink-3")}>
           <time dateTime={move.at} className="shrink-0 text-ink-3">
