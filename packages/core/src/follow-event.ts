@@ -26,19 +26,20 @@ const NON_WORK: ReadonlySet<string> = new Set([
 
 export const isWork = (eventType: string): boolean => !NON_WORK.has(eventType);
 
-/** Steps to try, in order; those the table does not allow in the present state are passed over. */
-const MEANING: Readonly<Record<string, readonly SandboxTrigger[]>> = {
-  "sandbox.provisioning": ["provisioned"],
-  "agent.completed": ["provisioned", "started", "finished", "delivered"],
-  "agent.failed": ["provisioned", "started", "failed"],
-};
+/** Steps to try, in order; those the table does not allow in the present state are passed over. A map, because a worker
+ *  may call an event `constructor`. */
+const MEANING: ReadonlyMap<string, readonly SandboxTrigger[]> = new Map<string, readonly SandboxTrigger[]>([
+  ["sandbox.provisioning", ["provisioned"]],
+  ["agent.completed", ["provisioned", "started", "finished", "delivered"]],
+  ["agent.failed", ["provisioned", "started", "failed"]],
+]);
 
 const CONTACT: readonly SandboxTrigger[] = ["provisioned", "started"];
 const WORK: readonly SandboxTrigger[] = ["provisioned", "started", "worked"];
 
 /** The states a sandbox passes through because of this event; empty when it stays where it is. */
 export function decideStates(from: SandboxState, eventType: string): readonly SandboxState[] {
-  const triggers = MEANING[eventType] ?? (isWork(eventType) ? WORK : CONTACT);
+  const triggers = MEANING.get(eventType) ?? (isWork(eventType) ? WORK : CONTACT);
   const passed: SandboxState[] = [];
   let state = from;
   for (const trigger of triggers) {

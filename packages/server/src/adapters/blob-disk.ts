@@ -61,7 +61,8 @@ export function openDiskBlobs(root: string): BlobStore {
         await syncDirectory(dirname(path));
         return { size };
       } catch (error) {
-        await rm(temporary, { force: true });
+        // Expected: not even that works. The first failure is the one to tell.
+        await rm(temporary, { force: true }).catch(() => undefined);
         throw toBlobError(error);
       }
     },

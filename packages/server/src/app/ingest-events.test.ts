@@ -59,6 +59,14 @@ test("data stays equal as JSON, whatever its keys and numbers", async ({ server,
   expect(sortKeys(stored?.event_data ?? {})).toEqual(sortKeys(JSON.parse(raw).event_data));
 });
 
+test("an event may be called as anything in JavaScript is", async ({ server, sandbox }) => {
+  for (const event_type of ["__proto__", "constructor", "toString", "hasOwnProperty", "-", ".", "x".repeat(100)]) {
+    expect((await sandbox.post({ event_type })).status, event_type).toBe(200);
+  }
+  expect((await server.call("GET", `/sandboxes/${sandbox.id}/spine`)).body.types).toContain("__proto__");
+  expect((await server.call("GET", `/sandboxes/${sandbox.id}/events?event_type=__proto__`)).body.total_count).toBe(1);
+});
+
 test("data of exactly the limit is kept", async ({ sandbox }) => {
   const content = "x".repeat(EVENT_DATA_LIMIT_BYTES - '{"a":""}'.length);
   expect((await sandbox.post({ event_type: "agent.message", event_data: { a: content } })).status).toBe(200);

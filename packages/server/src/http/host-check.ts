@@ -3,7 +3,8 @@ import { AppError, type Config } from "@drover/contract";
 
 export interface HostCheck {
   isHostServed(host: string | undefined): boolean;
-  isOriginServed(origin: string | undefined): boolean;
+  /** Asked of a request whose Host is served. */
+  isOriginServed(origin: string | undefined, host: string | undefined): boolean;
 }
 
 const LOOPBACK_NAMES = ["localhost", "127.0.0.1", "[::1]"];
@@ -13,6 +14,7 @@ const toName = (host: string): string => host.toLowerCase().replace(/:\d+$/, "")
 
 export function openHostCheck(config: Pick<Config, "host" | "publicUrl" | "allowedHosts">): HostCheck {
   const bound = config.host.includes(":") ? `[${config.host}]` : config.host;
+  const publicOrigin = config.publicUrl === undefined ? undefined : new URL(config.publicUrl).origin;
   const names = new Set([
     ...LOOPBACK_NAMES,
     ...(WILDCARD_HOSTS.has(config.host) ? [] : [bound.toLowerCase()]),
@@ -24,25 +26,20 @@ export function openHostCheck(config: Pick<Config, "host" | "publicUrl" | "allow
   ]);
   return {
     isHostServed: (host) => host !== undefined && names.has(toName(host)),
-    isOriginServed: (origin) => {
-      if (origin === undefined) return true;
-      return URL.canParse(origin) && names.has(new URL(origin).hostname.toLowerCase());
-    },
+    // A page of this host, or of the public address when a proxy does not hand the Host on. Another port is another site.
+    isOriginServed: (origin, host) =>
+      origin === undefined ||
+      (publicOrigin !== undefined && origin === publicOrigin) ||
+      URL.parse(origin)?.host === host?.toLowerCase(),
   };
 }
 
-/** An Origin must also be that of the request's own host: another port of this machine is another site. */
 export function requireServed(
   check: HostCheck,
   headers: { host?: string | undefined; origin?: string | undefined },
 ): void {
   if (!check.isHostServed(headers.host))
     throw new AppError("request.host_refused", "this Host is not served; add it to DROVER_ALLOWED_HOSTS");
-  if (!check.isOriginServed(headers.origin))
-    throw new AppError("request.host_refused", "requests of this Origin are not served");
-  if (headers.origin !== undefined && !isSameSite(headers.origin, headers.host)) {
+  if (!check.isOriginServed(headers.origin, headers.host))
     throw new AppError("request.host_refused", "the Origin is not the site of this server");
-  }
 }
-
-const isSameSite = (origin: string, host: string | undefined): boolean => new URL(origin).host === host?.toLowerCase();
