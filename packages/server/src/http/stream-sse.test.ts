@@ -52,8 +52,10 @@ function listen(
   });
 }
 
-const test = base.extend<{ $test: { open: (path: string, headers?: Record<string, string>) => Promise<Heard> } }>({
-  open: async ({ server }, use) => {
+type Open = (path: string, headers?: Record<string, string>) => Promise<Heard>;
+
+const test = base.extend<{ $test: { open: Open } }>({
+  open: async ({ server }: { server: TestServer }, use: (open: Open) => Promise<void>) => {
     const opened: ClientRequest[] = [];
     await use((path, headers = {}) => listen(server, path, headers, opened));
     for (const one of opened) one.destroy();
