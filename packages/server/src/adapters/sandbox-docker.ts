@@ -15,7 +15,7 @@ import { runCommand, WORKSPACE } from "./docker/run-command.ts";
 import { NOTES, RUN_DETACHED } from "./docker/scripts.ts";
 import { startTerminal } from "./docker/terminal.ts";
 
-const CREATE_LIMIT_MS = 30_000;
+const RACE_LIMIT_MS = 3_000;
 const GONE_LIMIT_MS = 30_000;
 const LOOK_EVERY_MS = 50;
 const SNAPSHOTS = "drover-snapshot";
@@ -64,10 +64,14 @@ class DockerSandboxes implements SandboxProvider {
   async ensure(spec: SandboxSpec, signal: AbortSignal): Promise<SandboxRef> {
     return this.#ask(signal, async () => {
       const container = this.#container(spec);
-      const deadline = performance.now() + CREATE_LIMIT_MS;
+      const deadline = performance.now() + RACE_LIMIT_MS;
       while (!(await this.#bringUp(container, signal))) {
-        if (performance.now() > deadline) throw new AppError("sandbox.unavailable", `${spec.key} does not come up`);
-        await this.#create(spec, signal);
+        await this.#create(spec, signal).catch(async (error: unknown) => {
+          // The name is taken (Docker says 409, Podman 500) by another caller, whose container can be found a little later.
+          const isRace = statusOf(error) === 409 || statusOf(error) === 500;
+          if (!isRace || performance.now() > deadline) throw error;
+          await new Promise<void>((resolve) => void setTimeout(resolve, LOOK_EVERY_MS));
+        });
       }
       const { Id, Config } = await container.inspect({ abortSignal: signal });
       return parseRef(Id, Config.Labels);
@@ -204,12 +208,7 @@ class DockerSandboxes implements SandboxProvider {
     if (socketDirectory !== undefined) await mkdir(socketDirectory, { recursive: true, mode: OWN_MODE });
     const withoutEnv = parseInheritedEnv(kept.Config.Labels);
     const settings = { image, uid, gid: uid, network, isRootReadOnly, socketDirectory, withoutEnv };
-    const options = { ...toContainer(spec, settings), abortSignal: signal };
-    await docker.createContainer(options).catch(async (error: unknown) => {
-      if (statusOf(error) !== 409) throw error;
-      // Another caller has the name; its container can be found a little later, or is just being removed.
-      await new Promise<void>((resolve) => void setTimeout(resolve, LOOK_EVERY_MS));
-    });
+    await docker.createContainer({ ...toContainer(spec, settings), abortSignal: signal });
   }
 
   /** Until commands can run. False when there is no such container. */

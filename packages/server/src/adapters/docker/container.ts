@@ -99,14 +99,14 @@ function toHostConfig(limits: SandboxLimits, settings: ContainerSettings): Docke
 }
 
 export function toContainer(spec: SandboxSpec, settings: ContainerSettings): Docker.ContainerCreateOptions {
-  const withoutEnv = settings.withoutEnv.filter((name) => !Object.hasOwn(spec.env, name));
+  // Empty, not a bare name: Docker takes that for removal, but Podman for the value in its own environment.
+  const emptied = Object.fromEntries(settings.withoutEnv.map((name) => [name, ""]));
   return {
     name: toName(spec.key),
     Image: settings.image,
     Entrypoint: ["sh", "-c", KEEPER],
     Cmd: [],
-    // A bare name takes a variable away.
-    Env: [...withoutEnv, ...toEnv({ HOME, ...spec.env })],
+    Env: toEnv({ ...emptied, HOME, ...spec.env }),
     User: `${settings.uid}:${settings.gid}`,
     WorkingDir: "/",
     Hostname: "sandbox",

@@ -3,9 +3,11 @@ import type { Duplex } from "node:stream";
 import { AppError } from "@drover/contract";
 import type Docker from "dockerode";
 import { statusOf, toAppError, type Connection } from "./connection.ts";
+import { END_SESSION } from "./scripts.ts";
 
 const HEADER_BYTES = 8;
 const ENDED_LIMIT_MS = 5_000;
+const KEEPER_LIMIT_MS = 500;
 const LOOK_EVERY_MS = 25;
 
 export interface ExecStart {
@@ -89,7 +91,22 @@ export async function* readFrames(stream: Duplex): AsyncGenerator<StreamFrame> {
   }
 }
 
-/** Asks the keeper, by the stdin of the container's first process. */
+/** The status of a command that has ended; null when its container is gone with it, undefined when it does not end in time. */
+export async function waitForStatus(exec: Docker.Exec, limitMs = ENDED_LIMIT_MS): Promise<number | null | undefined> {
+  const deadline = performance.now() + limitMs;
+  do {
+    const state = await exec.inspect().catch((error: unknown) => {
+      // Expected: the container was removed, and its commands with it.
+      if (statusOf(error) !== 404) throw error;
+    });
+    if (state === undefined) return null;
+    if (!state.Running) return state.ExitCode;
+    await new Promise<void>((resolve) => void setTimeout(resolve, LOOK_EVERY_MS));
+  } while (performance.now() < deadline);
+  return undefined;
+}
+
+/** By the stdin of the container's first process. */
 async function askKeeper(container: Docker.Container, pid: number): Promise<void> {
   const stdin = await container.attach({ stream: true, stdin: true, hijack: true });
   stdin.on("error", () => undefined);
@@ -100,26 +117,24 @@ async function askKeeper(container: Docker.Container, pid: number): Promise<void
   (stdin as Duplex).destroy();
 }
 
-/** The status of a command that has ended; null when its container is gone, or when it does not end in time. */
-export async function waitForStatus(exec: Docker.Exec): Promise<number | null> {
-  const deadline = performance.now() + ENDED_LIMIT_MS;
-  while (performance.now() < deadline) {
-    const state = await exec.inspect().catch((error: unknown) => {
-      // Expected: the container was removed, and its commands with it.
-      if (statusOf(error) !== 404) throw error;
-    });
-    if (state === undefined) return null;
-    if (!state.Running) return state.ExitCode;
-    await new Promise<void>((resolve) => void setTimeout(resolve, LOOK_EVERY_MS));
-  }
-  return null;
+async function killFromInside(container: Docker.Container, pid: number): Promise<void> {
+  const exec = await container.exec({ Cmd: ["sh", "-c", END_SESSION, "sh", String(pid)], WorkingDir: "/" });
+  await exec.start({ Detach: true });
 }
 
-/** Ends the session of a command, as far as it is still there, and with it the stream, which something outside may keep open. */
+async function endProcesses(container: Docker.Container, pid: number, exec: Docker.Exec): Promise<void> {
+  await askKeeper(container, pid);
+  const deadline = performance.now() + ENDED_LIMIT_MS;
+  while ((await waitForStatus(exec, KEEPER_LIMIT_MS)) === undefined && performance.now() < deadline) {
+    // Podman closes a container's stdin after the first who wrote to it. May fail too while no process can be started.
+    await killFromInside(container, pid).catch(() => undefined);
+  }
+}
+
+/** Ends the session of a command, as far as it is still there, and its stream, which something outside may keep open. */
 export async function endSession(container: Docker.Container, pid: number | null, started: StartedExec): Promise<void> {
   try {
-    if (pid !== null) await askKeeper(container, pid);
-    await waitForStatus(started.exec);
+    if (pid !== null) await endProcesses(container, pid, started.exec);
   } catch {
     // Expected: the container is gone, or its engine. There is nothing left that could be ended from here.
   } finally {

@@ -143,7 +143,7 @@ export async function* runCommand(
     exit = yield* readOutput(frames, rest, mark);
     isOver = true;
     // Not told by the script: it was ended with its group, or with its container, or the engine is gone.
-    if (exit === undefined && !killer.isAsked) exit = toExit(await waitForStatus(started.exec));
+    if (exit === undefined && !killer.isAsked) exit = toExit((await waitForStatus(started.exec)) ?? null);
   } catch (error) {
     // Expected when it was killed: its stream was cut.
     isOver = killer.isAsked;

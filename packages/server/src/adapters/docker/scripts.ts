@@ -3,19 +3,27 @@
 /** Where our scripts keep notes: a small tmpfs, so that neither image nor snapshot has them. */
 export const NOTES = "/run/drover";
 
-/** First process of a container: ends process groups, and whatever else is in their session, by request on its stdin. An engine cannot end a command, and
- *  a second command cannot be started when the process limit is reached; this one runs already and needs no fork. */
-export const KEEPER = `
-while read -r pid; do
-  kill -KILL -- "-$pid" || kill -KILL "$pid"
+const END = `
+end() {
+  kill -KILL -- "-$1" || kill -KILL "$1"
+  session=$1
   for stat in /proc/[0-9]*/stat; do
     read -r line < "$stat" || continue
     one=\${stat#/proc/}
     set -- \${line##*) }
-    if [ "$4" = "$pid" ]; then kill -KILL "\${one%/stat}"; fi
+    if [ "$4" = "$session" ]; then kill -KILL "\${one%/stat}"; fi
   done
-done 2> /dev/null
+} 2> /dev/null`;
+
+/** First process of a container: ends the process group whose pid it reads, and whatever else is in that session. An engine cannot end a
+ *  command, and a second command cannot be started when the process limit is reached; this one runs already and needs no fork. */
+export const KEEPER = `${END}
+while read -r pid; do end "$pid"; done
 exec tail -f /dev/null`;
+
+/** The same as a command, for engines that do not let the keeper read. Argument: pid. */
+export const END_SESSION = `${END}
+end "$1"`;
 
 const COUNT_KILLED = `
 count() {

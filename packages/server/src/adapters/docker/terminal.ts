@@ -62,7 +62,7 @@ export async function startTerminal(
   const exited = closed.then(async () => {
     signal.removeEventListener("abort", close);
     // Expected: the engine is gone; nobody can tell.
-    return { code: await waitForStatus(exec).catch(() => null) };
+    return { code: (await waitForStatus(exec).catch(() => null)) ?? null };
   });
   signal.addEventListener("abort", close, { once: true });
   if (signal.aborted) close();

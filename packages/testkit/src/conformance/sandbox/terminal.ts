@@ -27,8 +27,10 @@ export const TERMINAL_PROMISES: readonly ProviderPromise[] = [
       await untilFact("the size is as given", () => screen.text().includes("<23 91>"));
       expect(screen.text()).toContain("stty size");
       terminal.resize(117, 41);
-      type(terminal, "printf '<%s>\\n' \"$(stty size)\"");
-      await untilFact("the new size is seen", () => screen.text().includes("<41 117>"));
+      await untilFact("the new size is seen", () => {
+        type(terminal, "printf '<%s>\\n' \"$(stty size)\"");
+        return screen.text().includes("<41 117>");
+      });
       type(terminal, "pwd; test -t 0 && test -t 1 && echo is-a-$((1 + 1))-terminal");
       await untilFact("it is a terminal", () => screen.text().includes("is-a-2-terminal"));
       expect(screen.text()).toContain("/workspace");
