@@ -1,6 +1,7 @@
 import { api, type Endpoint } from "@drover/contract";
 import { describe, expect } from "vitest";
-import { test, type TestSandbox } from "../../../testkit/src/server.ts";
+import { startTestServer, test, type TestSandbox } from "../../../testkit/src/server.ts";
+import { createDatabase } from "../../../testkit/src/postgres.ts";
 import { takeSnapshot } from "../../../testkit/src/snapshot.ts";
 
 interface Creating {
@@ -77,4 +78,14 @@ test("a refused request does not use its key up", async ({ server }) => {
   const headers = { "idempotency-key": "used later" };
   expect((await server.call("POST", "/tokens", { body: { name: "", role: "viewer" }, headers })).status).toBe(422);
   expect((await server.call("POST", "/tokens", { body: { name: "a", role: "viewer" }, headers })).status).toBe(201);
+});
+
+test("a replica with another key says so, and creates nothing a second time", async () => {
+  await using database = await createDatabase();
+  await using one = await startTestServer({ database });
+  await using two = await startTestServer({ database });
+  const headers = { "idempotency-key": "sealed" };
+  expect((await one.call("POST", "/projects", { body: { name: "sealed" }, headers })).status).toBe(201);
+  const { status, body } = await two.call("POST", "/projects", { body: { name: "sealed" }, headers });
+  expect([status, body.detail]).toEqual([503, expect.stringContaining("DROVER_SECRET_KEY")]);
 });

@@ -16,6 +16,16 @@ export interface RequestKey {
 
 const sha256 = (text: string) => createHash("sha256").update(text).digest();
 
+function openReply<T>(deps: Deps, sealed: Uint8Array): T {
+  try {
+    return JSON.parse(deps.vault.open(sealed)) as T;
+  } catch (cause) {
+    // Expected: another replica, or this one before its data directory was lost, sealed it with another key.
+    const remedy = "the reply was sealed with another key; give all replicas the same DROVER_SECRET_KEY";
+    throw new AppError("config.invalid", remedy, { cause });
+  }
+}
+
 export async function createOnce<T>(
   deps: Deps,
   requestKey: RequestKey | undefined,
@@ -29,7 +39,7 @@ export async function createOnce<T>(
     const known = await loadReply.maybe(tx, keyHash);
     if (known !== undefined) {
       if (!requestHash.equals(known.request_hash)) throw new AppError("request.key_reused");
-      return JSON.parse(deps.vault.open(known.sealed_reply)) as T;
+      return openReply<T>(deps, known.sealed_reply);
     }
     // The reply is kept before events are appended, so that nothing waits behind the append lock.
     const appended: Parameters<Append>[0][number][] = [];

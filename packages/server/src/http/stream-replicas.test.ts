@@ -1,5 +1,6 @@
 /** Two servers on one database, with hints over a real Redis that comes and goes. */
 import type { EventFrame } from "@drover/contract";
+import { Redis } from "ioredis";
 import { expect } from "vitest";
 import { isEvent, isSync, type LiveStream } from "../../../testkit/src/live-stream.ts";
 import { createDatabase } from "../../../testkit/src/postgres.ts";
@@ -56,6 +57,26 @@ test("each sees the other's events, all in one order, once", async ({ pair: { se
     await hears(stream, all.length);
     expect(stream.events().map((frame) => frame.seq)).toEqual(all.map((row) => row["seq"]));
   }
+});
+
+test("other programs hear the same frames on Redis, each on the channel of its type", async ({
+  pair: { redis, servers },
+}) => {
+  const subscriber = new Redis(redis.url);
+  const heard: [string, string][] = [];
+  subscriber.on("pmessage", (_pattern, channel, json) => void heard.push([channel, json]));
+  await subscriber.psubscribe("events.*");
+  const sandbox = await servers[0].createSandbox();
+  const stream = await servers[1].openStream({
+    query: { entity_ids: sandbox.id, event_types: "SANDBOX_agent.message" },
+  });
+  await stream.next(isSync);
+  await post(sandbox, 7);
+  await hears(stream, 1);
+  const channel = "events.SANDBOX_agent.message";
+  await expect.poll(() => heard.some(([name]) => name === channel)).toBe(true);
+  expect(JSON.parse(heard.find(([name]) => name === channel)?.[1] ?? "{}")).toEqual(stream.events()[0]);
+  subscriber.disconnect();
 });
 
 test("a token revoked at one replica is out at the other, and its sockets close", async ({ pair: { servers } }) => {
