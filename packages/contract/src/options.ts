@@ -179,6 +179,21 @@ export const OPTIONS = {
     fallback: "false",
     doc: "Makes sandboxes with Daytona when a request names no provider.",
   },
+  dockerHost: {
+    env: "DOCKER_HOST",
+    yaml: "docker.host",
+    schema: text,
+    fallback: "unix:///var/run/docker.sock",
+    doc: "The Docker or Podman engine of provider docker.",
+  },
+  sandboxImage: {
+    env: "SANDBOX_IMAGE",
+    aliases: ["DAYTONA_IMAGE"],
+    yaml: "sandbox.image",
+    schema: text,
+    fallback: "nikolaik/python-nodejs:python3.12-nodejs22",
+    doc: "Image of a sandbox, where the provider uses images and the request names none.",
+  },
   sandboxMemoryGb: {
     env: "SANDBOX_MEMORY_GB",
     aliases: ["DAYTONA_SANDBOX_MEMORY_GB"],

@@ -18,6 +18,7 @@ import { openGitMirrors } from "./adapters/git-mirror.ts";
 import { randomIds } from "./adapters/ids-random.ts";
 import { startPostgres } from "./adapters/postgres-embedded.ts";
 import { openVault } from "./adapters/vault-file.ts";
+import { openDocker } from "./adapters/sandbox-docker.ts";
 import { openLocalProvider } from "./adapters/sandbox-local.ts";
 import { openCredentials } from "./app/credential.ts";
 import type { Deps } from "./app/deps.ts";
@@ -148,6 +149,8 @@ async function openServer(options: ServerOptions, cleanup: ReturnType<typeof ope
         worker: join(worker, "worker.mjs"),
         log,
       }),
+    docker: () =>
+      openDocker({ host: config.dockerHost, image: config.sandboxImage, base: join(dataDir.path, "containers") }),
   });
   cleanup.add(() => providers.close());
   const gate = openSandboxGate(() => route);
@@ -171,6 +174,7 @@ async function openServer(options: ServerOptions, cleanup: ReturnType<typeof ope
     log,
     providers,
     gate,
+    workerBundle: join(worker, "worker.mjs"),
     egress: {
       proxy,
       registries: openRegistries({ env: process.env, home: homedir() }),

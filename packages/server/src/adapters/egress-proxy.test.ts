@@ -74,7 +74,9 @@ async function openProxy(
 }
 
 test("CONNECT gives a tunnel in both directions, with what was sent along", async () => {
-  const port = await listen(createServer((socket) => socket.once("data", (data) => socket.end(`heard ${data.toString()}`))));
+  const port = await listen(
+    createServer((socket) => socket.once("data", (data) => socket.end(`heard ${data.toString()}`))),
+  );
   const proxy = await openProxy([`echo.test:${port}`], { "echo.test": ["127.0.0.1"] });
   const answer = await proxy.say(`CONNECT echo.test:${port} HTTP/1.1\r\nHost: x\r\n\r\nhello`);
   expect(answer).toBe("HTTP/1.1 200 Connection Established\r\n\r\nheard hello");

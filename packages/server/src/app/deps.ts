@@ -20,6 +20,8 @@ export interface Deps extends EventLogDeps {
   readonly ingest: Ingest;
   readonly providers: Providers;
   readonly gate: SandboxGate;
+  /** The worker as one file of this machine, for providers that do not have it inside. */
+  readonly workerBundle: string;
   readonly egress: Egress;
   readonly repositories: Repositories;
   /** Resources as configured, each with its origin. */

@@ -9,7 +9,7 @@ import { fillWorkspace } from "./fill-workspace.ts";
 import { draftSandboxEvent } from "./event-log.ts";
 import { openEgress, withEgressEnv } from "./govern-egress.ts";
 import { toSpec } from "./sandbox-key.ts";
-import { toWorkerCommand } from "./worker-command.ts";
+import { ensureWorker, toWorkerCommand } from "./worker-command.ts";
 import { changeState, writeSandboxEvents } from "./change-state.ts";
 
 const PARALLEL = 4;
@@ -61,7 +61,8 @@ async function provision(deps: Deps, id: SandboxId, signal: AbortSignal): Promis
   if (info === undefined) throw new AppError("sandbox.unavailable", "the sandbox ended as soon as it was made");
   await tellStep(deps, id, "worker", async () => {
     const env = await admitWorker(deps, provider, ref, row);
-    await provider.startDetached(ref, toWorkerCommand(env), signal);
+    const worker = await ensureWorker(provider, ref, deps.workerBundle, signal);
+    await provider.startDetached(ref, toWorkerCommand(worker, env), signal);
   });
   await markProvisioned(deps.db, id, ref.id, info.enforcedBy);
 }
