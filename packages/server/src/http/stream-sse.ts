@@ -10,7 +10,7 @@ const KEEP_ALIVE_MS = 15_000;
 
 function parseLastEventId(header: unknown): number | undefined {
   if (header === undefined || header === "") return undefined;
-  const seq = /^\d+$/.test(String(header)) ? Number(header) : -1;
+  const seq = typeof header === "string" && /^\d+$/.test(header) ? Number(header) : -1;
   if (!Number.isSafeInteger(seq) || seq < 0) throw new AppError("request.invalid", "Last-Event-ID is not a seq");
   return seq;
 }
