@@ -10,9 +10,9 @@ const named = (Object.keys(OPTIONS) as OptionName[]).flatMap((name) => {
 export const toServerFlags = (): readonly Flag[] =>
   named.map(({ flag, option }) => ({
     name: flag,
-    value: "value",
+    ...(option.isSwitch === true ? {} : { value: "value" }),
     doc: `${option.doc}${option.fallback === undefined ? "" : ` (${option.fallback})`}`,
   }));
 
 export const toServerParams = (args: Arguments): { readonly [Name in OptionName]?: string | undefined } =>
-  Object.fromEntries(named.map(({ name, flag }) => [name, args.get(flag)]));
+  Object.fromEntries(named.map(({ name, flag }) => [name, args.has(flag) ? "true" : args.get(flag)]));

@@ -4,6 +4,8 @@ import { Provider } from "./resources/sandbox.ts";
 
 export interface Option {
   readonly flag?: string;
+  /** The flag takes no value: to name it is to set it. */
+  readonly isSwitch?: true;
   readonly env: string;
   /** Other variables that mean the same; `env` wins over them. */
   readonly aliases?: readonly string[];
@@ -224,6 +226,15 @@ export const OPTIONS = {
     schema: positive,
     fallback: "3600",
     doc: "How long a completed sandbox stands before it is removed.",
+  },
+  unsafeNoSandbox: {
+    flag: "--unsafe-no-sandbox",
+    isSwitch: true,
+    env: "DROVER_UNSAFE_NO_SANDBOX",
+    yaml: "sandbox.unsafe_no_sandbox",
+    schema: Flag,
+    fallback: "false",
+    doc: "UNSAFE. Where there is no bubblewrap, provider `local` runs agents as plain processes: they can read this machine's files and reach its network.",
   },
   egressAllow: {
     env: "DROVER_EGRESS_ALLOW",

@@ -148,6 +148,7 @@ async function openServer(options: ServerOptions, cleanup: ReturnType<typeof ope
         supervisor: join(worker, "supervisor.mjs"),
         worker: join(worker, "worker.mjs"),
         log,
+        isUnsafe: config.unsafeNoSandbox,
       }),
     docker: () =>
       openDocker({ host: config.dockerHost, image: config.sandboxImage, base: join(dataDir.path, "containers") }),
@@ -156,7 +157,6 @@ async function openServer(options: ServerOptions, cleanup: ReturnType<typeof ope
   const gate = openSandboxGate(() => route);
   cleanup.add(() => gate.closeAll());
   const proxy = openEgressProxy(options.resolver ?? systemResolver);
-  cleanup.add(() => proxy.closeAll());
 
   const clock = systemClock;
   const tail = await openTail({ db, bus, clock, log, signal: stopping.signal });
@@ -195,6 +195,10 @@ async function openServer(options: ServerOptions, cleanup: ReturnType<typeof ope
     ingest: openIngest(spine),
     address: () => config.publicUrl ?? url,
   };
+  cleanup.add(async () => {
+    await proxy.closeAll();
+    for (const flush of deps.egress.flushes.values()) await flush();
+  });
   await ensureDefaultProject(deps);
   const ownerId = await ensureOwner(deps);
   if (config.adminToken !== undefined && (await ensureAdmin(deps, "admin", config.adminToken)) === undefined) {

@@ -1,73 +1,91 @@
 /** Sandboxes on this machine: one long-lived bubblewrap each, with a supervisor of ours as its first process. */
-import { execFile } from "node:child_process";
+import { randomBytes } from "node:crypto";
 import { constants } from "node:fs";
 import { access, chown, mkdir, readFile } from "node:fs/promises";
-import { join } from "node:path";
-import { promisify } from "node:util";
+import { dirname, join } from "node:path";
 import { AppError } from "@drover/contract";
 import type { Log } from "../ports/log.ts";
 import type { SandboxInfo, SandboxProvider, SandboxRef, SandboxSpec } from "../ports/sandbox-provider.ts";
-import { INSIDE } from "./local/bubblewrap.ts";
+import { INSIDE, type Mounts } from "./local/bubblewrap.ts";
 import { findCgroups, type Cgroup, type CgroupHost } from "./local/cgroup.ts";
 import { callControl } from "./local/control.ts";
+import { killAll, removeTree, sendSignal, signalAll } from "./local/end.ts";
 import {
   execInside,
   listInside,
   openTerminalInside,
   readInside,
+  restoreInside,
   saveInside,
   statusInside,
   writeInside,
 } from "./local/inside.ts";
-import { launch } from "./local/launch.ts";
+import { launch, SHOWN } from "./local/launch.ts";
 import { listPlaces, readNote, toPlace, writeNote, type Note, type Place } from "./local/places.ts";
-import { findAlive, listResidents } from "./local/process-table.ts";
+import { listPlainProcesses } from "./local/plain-processes.ts";
+import { findAlive, listResidents, readKernelUids, type Resident } from "./local/process-table.ts";
 import { ensureRuntimeFiles, type RuntimeSources } from "./local/runtime-files.ts";
+import { requireIsolation, toSelfTestArgv } from "./local/self-test.ts";
 import { measureDisk, startWatchdog } from "./local/watchdog.ts";
 
-const run = promisify(execFile);
 const FIRST_UID = 20_000;
 const LAST_UID = 59_999;
-const GONE_LIMIT_MS = 10_000;
 const READY_LIMIT_MS = 20_000;
-const LOOK_EVERY_MS = 10;
+/** A supervisor that was stopped from inside must not hold up whoever looks at all sandboxes. */
+const STATUS_LIMIT_MS = 3_000;
+const SNAPSHOT_NAME = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,120}$/;
+const TEST_LIMITS = { memoryBytes: 256 * 1024 * 1024, cpus: 1, diskBytes: 64 * 1024 * 1024, processes: 64 };
 
 export interface LocalOptions extends RuntimeSources {
   /** Where sandboxes are kept, below the data directory. */
   readonly base: string;
   readonly log: Log;
+  /** Runs plain processes where there is no bubblewrap, instead of refusing. */
+  readonly isUnsafe?: boolean;
+  readonly bubblewrap?: string;
 }
 
 const BUBBLEWRAP = "/usr/bin/bwrap";
 
-async function findBubblewrap(): Promise<string> {
-  // Expected: a machine without it. Sandboxes without isolation are not an option.
-  await access(BUBBLEWRAP, constants.X_OK).catch((cause: unknown) => {
+/** Undefined only where the operator said that no isolation is better than no sandbox. */
+async function findBubblewrap({ bubblewrap = BUBBLEWRAP, isUnsafe, log }: LocalOptions): Promise<string | undefined> {
+  const missing = await access(bubblewrap, constants.X_OK).then(
+    () => undefined,
+    (cause: unknown) => ({ cause }),
+  );
+  if (missing === undefined) return bubblewrap;
+  if (isUnsafe !== true)
     throw new AppError(
       "provider.unavailable",
       "provider local needs bubblewrap; install it (apt-get install bubblewrap)",
-      { cause },
+      missing,
     );
+  log.warn("sandbox.unsafe", {
+    meaning:
+      "UNSAFE: there is no bubblewrap, and --unsafe-no-sandbox is set. Agents run as plain processes: they can read this machine's files and reach its network.",
   });
-  return BUBBLEWRAP;
+  return undefined;
 }
 
 const isMatch = (note: Note, labels: Readonly<Record<string, string>>) =>
   Object.entries(labels).every(([name, value]) => note.labels[name] === value);
 
-const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
-
 export async function openLocalProvider(options: LocalOptions): Promise<SandboxProvider> {
-  const bubblewrap = await findBubblewrap();
-  const runtime = `${options.base}.runtime`;
+  const bubblewrap = await findBubblewrap(options);
+  const isPlain = bubblewrap === undefined;
   await mkdir(options.base, { recursive: true, mode: 0o711 });
-  await ensureRuntimeFiles(runtime, options);
+  const runtime = await ensureRuntimeFiles(`${options.base}.runtime`, options);
   const groups: CgroupHost | undefined = await findCgroups();
   const isRoot = process.getuid?.() === 0;
   const watchdogs = new Map<string, () => void>();
   const ensuring = new Map<string, Promise<SandboxRef>>();
 
-  const placeOf = (key: string) => toPlace(options.base, key);
+  /** Plain processes see this machine's files; as root through mounts, because their uid cannot walk to the data directory. */
+  const toSeen = (key: string): Mounts => {
+    const { workspace, home, sockets } = toPlace(options.base, key);
+    return isRoot ? SHOWN : { workspace, home, sockets, runtime: runtime.directory };
+  };
+  const placeOf = (key: string) => toPlace(options.base, key, isPlain ? toSeen(key) : undefined);
   const groupName = (key: string) => `drover-${key}`;
   const findPid = async (place: Place) => findAlive(await readFile(place.process, "utf8").catch(() => ""));
   const openGroup = async (key: string): Promise<Cgroup | undefined> => groups?.open(groupName(key));
@@ -80,10 +98,15 @@ export async function openLocalProvider(options: LocalOptions): Promise<SandboxP
     throw new AppError("sandbox.unavailable", "every uid for sandboxes is taken; prune some");
   };
 
-  /** One at a time, so that no two sandboxes get the same uid. */
+  /** One at a time, so that no two sandboxes get the same uid and no change of a note undoes another. */
   let noting: Promise<unknown> = Promise.resolve();
-  const noteNew = (place: Place, spec: SandboxSpec): Promise<Note> => {
-    const next = noting.then(async () => {
+  const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
+    const next = noting.then(work);
+    noting = next.catch(() => undefined);
+    return next;
+  };
+  const noteNew = (place: Place, spec: SandboxSpec): Promise<Note> =>
+    inTurn(async () => {
       const note: Note = {
         key: spec.key,
         labels: { ...spec.labels },
@@ -91,39 +114,57 @@ export async function openLocalProvider(options: LocalOptions): Promise<SandboxP
         env: { ...spec.env },
         uid: await pickUid(),
         stopReason: null,
+        isPaused: false,
+        watchdogKills: 0,
       };
       await writeNote(place, note);
       return note;
     });
-    noting = next.catch(() => undefined);
-    return next;
+  const changeNote = (place: Place, change: (note: Note) => Partial<Note>): Promise<void> =>
+    inTurn(async () => {
+      const note = await readNote(place);
+      if (note !== undefined) await writeNote(place, { ...note, ...change(note) });
+    });
+
+  const residentsOf = async (place: Place): Promise<readonly Resident[]> => {
+    const [pid, note] = [await findPid(place), await readNote(place)];
+    const below = pid === undefined ? [] : await listResidents(pid);
+    return isPlain && note !== undefined ? listPlainProcesses(note, pid, below) : below;
   };
+  const countOomKills = async (key: string): Promise<number> =>
+    (await (await openGroup(key))?.countOomKills()) ?? (await readNote(placeOf(key)))?.watchdogKills ?? 0;
 
   const watch = (place: Place, note: Note) => {
     watchdogs.get(note.key)?.();
     const stop = startWatchdog({
-      pid: () => findPid(place),
+      residents: () => residentsOf(place),
       paths: [place.workspace, place.home],
       memoryBytes: groups === undefined ? note.limits.memoryBytes : undefined,
       diskBytes: note.limits.diskBytes,
-      onExceeded: (reason) => {
+      onMemory: async (victim) => {
+        options.log.warn("sandbox.memory_exceeded", { key: note.key, pid: victim.pid, bytes: victim.memoryBytes });
+        await changeNote(place, ({ watchdogKills }) => ({ watchdogKills: watchdogKills + 1 }));
+        sendSignal(victim.pid, "SIGKILL");
+      },
+      onExceeded: async (reason) => {
         options.log.warn("sandbox.limit_exceeded", { key: note.key, reason });
-        void writeNote(place, { ...note, stopReason: reason }).then(() => kill(place));
+        await changeNote(place, () => ({ stopReason: reason }));
+        await kill(place);
       },
     });
     watchdogs.set(note.key, stop);
   };
 
-  const kill = async (place: Place): Promise<void> => {
-    const deadlineMs = Date.now() + GONE_LIMIT_MS;
-    for (let pid = await findPid(place); pid !== undefined; pid = await findPid(place)) {
-      // The outer bubblewrap takes its pid namespace along. Expected: it ended between the look and the kill.
-      try {
-        process.kill(pid, "SIGKILL");
-      } catch {}
-      if (Date.now() > deadlineMs) throw new AppError("sandbox.unavailable", `process ${pid} does not end`);
-      await pause(LOOK_EVERY_MS);
-    }
+  const kill = (place: Place): Promise<void> => {
+    // Also those that were seen once: when the outer one is gone, its namespace may take a moment longer.
+    const seen = new Map<number, string>();
+    return killAll(async () => {
+      const pid = await findPid(place);
+      for (const one of [...(pid === undefined ? [] : [pid]), ...(await residentsOf(place)).map((each) => each.pid)])
+        if (!seen.has(one)) seen.set(one, await readFile(`/proc/${one}/stat`, "utf8").catch(() => ""));
+      const alive = await Promise.all([...seen.values()].map(findAlive));
+      return alive.flatMap((one) => one ?? []);
+    });
   };
 
   const create = async (spec: SandboxSpec, signal: AbortSignal): Promise<SandboxRef> => {
@@ -141,7 +182,7 @@ export async function openLocalProvider(options: LocalOptions): Promise<SandboxP
       if (note.uid !== null && directory !== place.sockets) await chown(directory, note.uid, note.uid);
     }
     const group = await groups?.create(groupName(spec.key), note.limits);
-    await launch({
+    const boot = await launch({
       place,
       runtime,
       bubblewrap,
@@ -150,35 +191,58 @@ export async function openLocalProvider(options: LocalOptions): Promise<SandboxP
       groupFiles: group?.procsFiles ?? [],
     });
     // The connection waits in the socket's queue until the supervisor runs; a bubblewrap that failed closes it instead.
-    await callControl(
-      place.control,
-      { op: "status" },
-      AbortSignal.any([signal, AbortSignal.timeout(READY_LIMIT_MS)]),
-    ).catch(async (cause: unknown) => {
-      const said = (await readFile(place.bootLog, "utf8").catch(() => "")).trim().slice(0, 500);
+    try {
+      await callControl(place, { op: "status" }, AbortSignal.any([signal, AbortSignal.timeout(READY_LIMIT_MS)]));
+    } catch (cause) {
+      const said = boot.said();
       throw new AppError("sandbox.unavailable", `the sandbox did not start${said === "" ? "" : `: ${said}`}`, {
         cause,
       });
-    });
+    } finally {
+      boot.close();
+    }
     watch(place, note);
-    if (spec.snapshot !== undefined) await restore(place, note, spec.snapshot, signal);
+    if (spec.snapshot !== undefined) await restoreInside(place, note, snapshotPath(spec.snapshot), signal);
     return ref;
   };
 
-  const snapshotPath = (name: string) => join(`${options.base}.snapshots`, `${name}.tar`);
+  const testIsolation = async (signal: AbortSignal): Promise<void> => {
+    const key = `self-test-${randomBytes(4).toString("hex")}`;
+    const ref = await create({ key, labels: {}, limits: TEST_LIMITS, env: {} }, signal);
+    try {
+      const { place, note } = await require(ref);
+      const uids = await Promise.all((await residentsOf(place)).map(({ pid }) => readKernelUids(pid)));
+      const argv = toSelfTestArgv(dirname(options.base));
+      let output = "";
+      for await (const event of execInside(place, note, { argv }, signal))
+        if (event.type === "stdout") output += Buffer.from(event.chunk).toString();
+      requireIsolation({ output, kernelUid: Math.min(...uids.flat()) });
+    } finally {
+      await destroy(ref);
+    }
+  };
+
+  /** Once per start and only when a sandbox is to be made: whoever just lists or removes need not wait for it. */
+  let tested: Promise<void> | undefined;
+  const ensureTested = (signal: AbortSignal): Promise<void> => {
+    if (isPlain) return Promise.resolve();
+    tested ??= testIsolation(signal).catch((error: unknown) => {
+      tested = undefined;
+      throw error;
+    });
+    return tested;
+  };
+
+  const snapshotPath = (name: string) => {
+    // A name with a path in it would be a way to every tar file of this machine.
+    if (!SNAPSHOT_NAME.test(name)) throw new AppError("sandbox.rejected", "this is no name of a snapshot");
+    return join(`${options.base}.snapshots`, `${name}.tar`);
+  };
 
   const requireSnapshot = async (name: string) => {
     await access(snapshotPath(name)).catch((cause: unknown) => {
       throw new AppError("sandbox.rejected", `there is no snapshot ${name}`, { cause });
     });
-  };
-
-  const restore = async (place: Place, note: Note, name: string, signal: AbortSignal) => {
-    const bytes = await readFile(snapshotPath(name));
-    for await (const event of execInside(place, note, { argv: ["tar", "-C", "/", "-xf", "-"], stdin: bytes }, signal)) {
-      if (event.type === "exit" && event.code !== 0)
-        throw new AppError("sandbox.rejected", `snapshot ${name} could not be restored`);
-    }
   };
 
   const require = async (ref: SandboxRef): Promise<{ place: Place; note: Note }> => {
@@ -188,41 +252,63 @@ export async function openLocalProvider(options: LocalOptions): Promise<SandboxP
     return { place, note };
   };
 
+  const pidsOf = async (place: Place) => (await residentsOf(place)).map(({ pid }) => pid);
+
+  /** One that does not answer in time tells nothing; that it stands is seen from outside. */
+  const loadEnded = (place: Place, signal: AbortSignal) =>
+    statusInside(place, AbortSignal.any([signal, AbortSignal.timeout(STATUS_LIMIT_MS)])).catch((error: unknown) => {
+      if (signal.aborted) throw error;
+      options.log.debug("sandbox.supervisor_silent", { key: place.key, reason: String(error) });
+      return [];
+    });
+
+  const destroy = async (ref: Pick<SandboxRef, "key">): Promise<void> => {
+    const place = placeOf(ref.key);
+    watchdogs.get(ref.key)?.();
+    watchdogs.delete(ref.key);
+    const group = await openGroup(ref.key);
+    if (group !== undefined && (await group.isFrozen())) await group.freeze(false);
+    await kill(place);
+    await group?.remove();
+    await removeTree(place.root);
+  };
+
   return {
     name: "local",
     capabilities: {
       pause: true,
-      snapshot: true,
+      snapshot: !isPlain,
       terminal: true,
-      socketDirectory: true,
-      egressPolicy: true,
+      socketDirectory: !isPlain,
+      egressPolicy: !isPlain,
       survivesServer: true,
     },
     ensure: async (spec, signal) => {
       signal.throwIfAborted();
       const running = ensuring.get(spec.key);
       if (running !== undefined) return running;
-      const work = create(spec, signal).finally(() => ensuring.delete(spec.key));
+      const work = ensureTested(signal)
+        .then(() => create(spec, signal))
+        .finally(() => ensuring.delete(spec.key));
       ensuring.set(spec.key, work);
       return work;
     },
     exec: async function* (ref, command, signal) {
       const { place, note } = await require(ref);
-      const group = await openGroup(ref.key);
-      const before = (await group?.countOomKills()) ?? 0;
+      const before = await countOomKills(ref.key);
       for await (const event of execInside(place, note, command, signal)) {
         if (event.type !== "exit") yield event;
-        else yield { ...event, isOomKilled: ((await group?.countOomKills()) ?? 0) > before };
+        else yield { ...event, isOomKilled: (await countOomKills(ref.key)) > before };
       }
     },
     startDetached: async (ref, command, signal) => {
       const { place, note } = await require(ref);
       const env = { ...note.env, ...command.env };
       await callControl(
-        place.control,
+        place,
         { op: "exec", argv: [...command.argv], cwd: command.cwd ?? INSIDE.workspace, env, is_detached: true },
         signal,
-        command.stdin ?? new Uint8Array(),
+        { input: command.stdin ?? new Uint8Array() },
       );
     },
     openTerminal: async (ref, size, signal) => {
@@ -239,9 +325,9 @@ export async function openLocalProvider(options: LocalOptions): Promise<SandboxP
       const note = await readNote(place);
       if (note === undefined) return undefined;
       const [pid, group] = [await findPid(place), await openGroup(ref.key)];
-      const isFrozen = (await group?.isFrozen()) ?? false;
-      const oomKills = (await group?.countOomKills()) ?? 0;
-      const residents = group === undefined && pid !== undefined ? await listResidents(pid) : [];
+      const isFrozen = (await group?.isFrozen()) ?? note.isPaused;
+      const oomKills = await countOomKills(ref.key);
+      const residents = group === undefined && pid !== undefined ? await residentsOf(place) : [];
       const measured = (await group?.usage()) ?? {
         memoryBytes: residents.reduce((sum, one) => sum + one.memoryBytes, 0),
         processes: residents.length,
@@ -259,10 +345,10 @@ export async function openLocalProvider(options: LocalOptions): Promise<SandboxP
           cpu: groups?.kind ?? "none",
           processes: groups?.kind ?? "rlimit",
           disk: "watchdog",
-          network: "namespaces",
-          isolation: "namespaces",
+          network: isPlain ? "none" : "namespaces",
+          isolation: isPlain ? "unsafe" : "namespaces",
         },
-        ended: pid === undefined || isFrozen ? [] : await statusInside(place, signal),
+        ended: pid === undefined || isFrozen ? [] : await loadEnded(place, signal),
         usage: { ...measured, diskBytes: await measureDisk([place.workspace, place.home]) },
       };
     },
@@ -280,31 +366,24 @@ export async function openLocalProvider(options: LocalOptions): Promise<SandboxP
       const { place } = await require(ref);
       const group = await openGroup(ref.key);
       if (group !== undefined) return group.freeze(true);
-      for (const one of await listResidents((await findPid(place)) ?? 0)) process.kill(one.pid, "SIGSTOP");
+      await changeNote(place, () => ({ isPaused: true }));
+      await signalAll(() => pidsOf(place), "SIGSTOP");
     },
     resume: async (ref) => {
       const { place } = await require(ref);
       const group = await openGroup(ref.key);
       if (group !== undefined) return group.freeze(false);
-      for (const one of await listResidents((await findPid(place)) ?? 0)) process.kill(one.pid, "SIGCONT");
+      await signalAll(() => pidsOf(place), "SIGCONT");
+      await changeNote(place, () => ({ isPaused: false }));
     },
     snapshot: async (ref, name, signal) => {
       const { place, note } = await require(ref);
+      if (isPlain) throw new AppError("sandbox.rejected", "plain processes have no snapshots");
       await mkdir(`${options.base}.snapshots`, { recursive: true, mode: 0o700 });
       await saveInside(place, note, snapshotPath(name), signal);
       return { snapshot: name };
     },
-    destroy: async (ref) => {
-      const place = placeOf(ref.key);
-      watchdogs.get(ref.key)?.();
-      watchdogs.delete(ref.key);
-      const group = await openGroup(ref.key);
-      if (group !== undefined && (await group.isFrozen())) await group.freeze(false);
-      await kill(place);
-      await group?.remove();
-      // `rm` walks by descriptors: names as long and trees as deep as an agent can make them do not stop it.
-      await run("/bin/rm", ["-rf", "--", place.root]);
-    },
+    destroy,
     close: async () => {
       for (const stop of watchdogs.values()) stop();
     },

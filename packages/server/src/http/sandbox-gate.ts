@@ -7,6 +7,8 @@ import type { SandboxGate } from "../ports/sandbox-gate.ts";
 
 /** Reached through its open directory: the path of a unix socket has at most 107 bytes. */
 const SOCKET = "api.sock";
+/** One sandbox must not use up the server's descriptors. */
+const CONNECTIONS = 64;
 
 export function openSandboxGate(
   route: () => (request: IncomingMessage, response: ServerResponse) => void,
@@ -35,6 +37,7 @@ export function openSandboxGate(
         request.headers.host = "localhost";
         route()(request, response);
       });
+      server.maxConnections = CONNECTIONS;
       await new Promise<void>((resolve, reject) => server.once("error", reject).listen(path, resolve));
       // Its directory is seen by this sandbox alone; inside it has another uid than we have.
       await chmod(path, 0o666);

@@ -1,4 +1,5 @@
 /** The supervisor: first process of a local sandbox. Serves the server's requests and forwards the sandbox's way out. */
+import { closeSync, readFileSync, readdirSync } from "node:fs";
 import { connect, createServer, type Socket } from "node:net";
 import { CONTROL_FRAME, ControlRequest, type ControlExit } from "@drover/contract";
 import { onFrames, writeJson, type Frame } from "./control-frames.ts";
@@ -48,26 +49,59 @@ function serve(socket: Socket, request: ControlRequest): (frame: Frame) => void 
   }
 }
 
+const parseRequest = (frame: Frame): ControlRequest => {
+  if (frame.type !== CONTROL_FRAME.request) throw new Error("the first frame is no request");
+  return ControlRequest.parse(JSON.parse(frame.bytes.toString("utf8")));
+};
+
 function accept(socket: Socket): void {
   lastHeardMs = Date.now();
   let onFrame: ((frame: Frame) => void) | undefined;
   socket.on("error", () => socket.destroy());
   onFrames(socket, (frame) => {
-    if (onFrame !== undefined) return onFrame(frame);
-    const request = ControlRequest.safeParse(JSON.parse(frame.bytes.toString("utf8")));
-    if (frame.type !== CONTROL_FRAME.request || !request.success) return void socket.destroy();
-    onFrame = serve(socket, request.data);
+    try {
+      if (onFrame === undefined) onFrame = serve(socket, parseRequest(frame));
+      else onFrame(frame);
+    } catch (error) {
+      // Expected: a frame that is no request, or words that no process can be given, such as a NUL. It is over for this connection only.
+      writeJson(socket, CONTROL_FRAME.refused, { code: "EINVAL", message: String(error).slice(0, 500) });
+      socket.destroySoon();
+    }
   });
 }
 
+const CLOSE_ON_EXEC = 0o2_000_000;
+
+/** Whatever else the server's own parents left open is not for the programs that are started here. */
+function closeInherited(): void {
+  for (const name of readdirSync("/proc/self/fd")) {
+    const descriptor = Number(name);
+    if (descriptor <= CONTROL_FD) continue;
+    try {
+      const [, flags = ""] = /^flags:\s*(\d+)$/m.exec(readFileSync(`/proc/self/fdinfo/${name}`, "utf8")) ?? [];
+      if (flags !== "" && (Number.parseInt(flags, 8) & CLOSE_ON_EXEC) === 0) closeSync(descriptor);
+    } catch {
+      // Expected: the descriptor of the listing itself, which is closed by now.
+    }
+  }
+}
+
+closeInherited();
+// Nobody reads what this process says once it runs, and nothing that goes wrong with one connection ends the others.
+process.stderr.on("error", () => undefined);
+process.on("uncaughtException", () => undefined);
+
 createServer(accept).listen({ fd: CONTROL_FD });
 
-createServer((inside) => {
-  const outside = connect(EGRESS_SOCKET);
+const forwarder = createServer({ allowHalfOpen: true }, (inside) => {
+  const outside = connect({ path: EGRESS_SOCKET, allowHalfOpen: true });
   inside.on("error", () => outside.destroy()).on("close", () => outside.destroy());
   outside.on("error", () => inside.destroy()).on("close", () => inside.destroy());
   inside.pipe(outside).pipe(inside);
-}).listen(EGRESS_PORT, "127.0.0.1");
+});
+forwarder.maxConnections = 256;
+// Without a network namespace of its own the sandbox has no such port either: everybody's would be the same.
+if (process.env["SUPERVISOR_NO_FORWARDER"] === undefined) forwarder.listen(EGRESS_PORT, "127.0.0.1");
 
 setInterval(() => {
   if (Date.now() - lastHeardMs > ALONE_LIMIT_MS) process.exit(0);

@@ -2,12 +2,15 @@
 import { constants } from "node:fs";
 import { lstat, mkdir, open, readdir } from "node:fs/promises";
 import type { Socket } from "node:net";
-import { dirname, join } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { CONTROL_FRAME, type ControlRequest } from "@drover/contract";
 import { writeFrame, writeJson, type Frame } from "./control-frames.ts";
 
 const READ_BYTES = 256 * 1024;
 const LIST_LIMIT = 10_000;
+
+/** Not blocking, because opening a pipe would wait for a reader; truncated only once it is known to be a file. */
+const WRITE = constants.O_WRONLY | constants.O_CREAT | constants.O_NONBLOCK | constants.O_NOFOLLOW;
 
 type Kind = "file" | "directory" | "symlink" | "other";
 
@@ -83,7 +86,7 @@ export function serveList(socket: Socket, request: Extract<ControlRequest, { op:
 
 /** What is written goes where the path says, and not where a link in it leads. */
 async function refuseLinks(path: string): Promise<void> {
-  const parts = path.split("/").filter(Boolean);
+  const parts = resolve(path).split("/").filter(Boolean);
   for (let depth = 1; depth <= parts.length; depth += 1) {
     // Expected: a part that does not exist yet.
     const found = await lstat(`/${parts.slice(0, depth).join("/")}`).catch(() => undefined);
@@ -97,10 +100,17 @@ export function serveWrite(socket: Socket, request: Extract<ControlRequest, { op
   const opened = (async () => {
     await refuseLinks(request.path);
     await mkdir(dirname(request.path), { recursive: true });
-    const file = await open(request.path, "w", request.mode ?? 0o644);
+    const file = await open(request.path, WRITE, request.mode ?? 0o644);
+    if (!(await file.stat()).isFile()) {
+      await file.close();
+      throw Object.assign(new Error("this is not a file"), { code: "EINVAL" });
+    }
+    await file.truncate(0);
     if (request.mode !== undefined) await file.chmod(request.mode);
     return file;
   })();
+  // Whoever hangs up in the middle leaves a part of a file, but no open one.
+  socket.once("close", () => void opened.then((file) => file.close()).catch(() => undefined));
   let work: Promise<unknown> = opened;
   work.catch((error: unknown) => refuse(socket, error));
   const then = (step: () => Promise<unknown>) => {

@@ -1,11 +1,15 @@
 /** What the server does inside a sandbox, through its supervisor. */
 import { createWriteStream } from "node:fs";
+import { open, rename, rm } from "node:fs/promises";
 import { pipeline } from "node:stream/promises";
 import { AppError, CONTROL_FRAME, CONTROL_FRAME_LIMIT_BYTES, ControlFileEntry, ControlStatus } from "@drover/contract";
 import type { ExecCommand, ExecEvent, FileEntry, Terminal } from "../../ports/sandbox-provider.ts";
 import { INSIDE } from "./bubblewrap.ts";
-import { callControl, openControl, parseExit, type ControlFrame } from "./control.ts";
+import { callControl, openControl, parseClaim, parseExit, type ControlFrame } from "./control.ts";
 import type { Note, Place } from "./places.ts";
+
+/** The last moment that a date can name. */
+const LAST_DATE_MS = 8.64e15;
 
 function sendInput(send: (type: number, bytes: Uint8Array) => void, input: Uint8Array | undefined): void {
   for (let start = 0; input !== undefined && start < input.length; start += CONTROL_FRAME_LIMIT_BYTES) {
@@ -39,7 +43,7 @@ export async function* execInside(
     cwd: command.cwd ?? INSIDE.workspace,
     env: { ...note.env, ...command.env },
   };
-  const call = openControl(place.control, request, ending);
+  const call = openControl(place, request, ending);
   sendInput(call.send, command.stdin);
   try {
     for await (const frame of guard(call.frames)) {
@@ -72,7 +76,7 @@ export async function openTerminalInside(
     env: { ...note.env, TERM: "xterm-256color" },
     terminal: size,
   };
-  const call = openControl(place.control, request, signal);
+  const call = openControl(place, request, signal);
   const exited = Promise.withResolvers<{ code: number | null }>();
   let isClosed = false;
   const output = async function* (): AsyncGenerator<Uint8Array> {
@@ -107,44 +111,81 @@ export async function writeInside(
   mode: number | undefined,
   signal: AbortSignal,
 ): Promise<void> {
-  await callControl(
-    place.control,
-    mode === undefined ? { op: "write", path } : { op: "write", path, mode },
-    signal,
-    bytes,
-  );
+  const request = mode === undefined ? ({ op: "write", path } as const) : ({ op: "write", path, mode } as const);
+  await callControl(place, request, signal, { input: bytes });
 }
 
 export const readInside = (place: Place, path: string, limit: number, signal: AbortSignal): Promise<Uint8Array> =>
-  callControl(place.control, { op: "read", path, limit }, signal);
+  callControl(place, { op: "read", path, limit }, signal, { limitBytes: limit });
 
 export async function listInside(place: Place, path: string, signal: AbortSignal): Promise<readonly FileEntry[]> {
-  const lines = (await callControl(place.control, { op: "list", path }, signal))
-    .toString("utf8")
-    .split("\n")
-    .filter(Boolean);
+  const lines = (await callControl(place, { op: "list", path }, signal)).toString("utf8").split("\n").filter(Boolean);
   return lines.map((line) => {
-    const { name, kind, size, modified_ms } = ControlFileEntry.parse(JSON.parse(line));
-    return { name, kind, size, modifiedAt: new Date(modified_ms) };
+    const { name, kind, size, modified_ms } = parseClaim(ControlFileEntry, Buffer.from(line));
+    // A file may claim any time, also one that is no date.
+    const ms = Math.min(LAST_DATE_MS, Math.max(-LAST_DATE_MS, modified_ms));
+    return { name, kind, size, modifiedAt: new Date(ms) };
   });
 }
 
 export async function statusInside(place: Place, signal: AbortSignal) {
-  const { processes } = ControlStatus.parse(
-    JSON.parse((await callControl(place.control, { op: "status" }, signal)).toString("utf8")),
-  );
+  const { processes } = parseClaim(ControlStatus, await callControl(place, { op: "status" }, signal));
   return processes.flatMap(({ argv, exit }) => (exit === null ? [] : [{ argv, code: exit.code, signal: exit.signal }]));
 }
 
-/** Workspace and home as a tar file of the host, streamed. */
+const TREES = [INSIDE.workspace.slice(1), INSIDE.home.slice(1)];
+/** Headers of a tar file for every file of a full disk. */
+const SAVED_SLACK_BYTES = 256 * 1024 * 1024;
+
+/** Workspace and home as a tar file of the host, streamed. Holes stay holes, and what claims to be larger than the disk is refused. */
 export async function saveInside(place: Place, note: Note, target: string, signal: AbortSignal): Promise<void> {
-  const argv: [string, ...string[]] = ["tar", "-C", "/", "-cf", "-", INSIDE.workspace.slice(1), INSIDE.home.slice(1)];
+  const argv: [string, ...string[]] = ["tar", "-C", "/", "--sparse", "-cf", "-", ...TREES];
+  const limitBytes = note.limits.diskBytes + SAVED_SLACK_BYTES;
   const chunks = async function* () {
+    let size = 0;
     for await (const event of execInside(place, note, { argv }, signal)) {
-      if (event.type === "stdout") yield event.chunk;
-      else if (event.type === "exit" && event.code !== 0)
+      if (event.type === "stdout") {
+        size += event.chunk.length;
+        if (size > limitBytes) throw new AppError("sandbox.rejected", `the snapshot has more than ${limitBytes} bytes`);
+        yield event.chunk;
+      } else if (event.type === "exit" && event.code !== 0)
         throw new AppError("sandbox.unavailable", "the sandbox could not be saved");
     }
   };
-  await pipeline(chunks(), createWriteStream(target, { mode: 0o600 }));
+  try {
+    await pipeline(chunks(), createWriteStream(`${target}.part`, { mode: 0o600 }));
+    await rename(`${target}.part`, target);
+  } finally {
+    await rm(`${target}.part`, { force: true });
+  }
+}
+
+/** The other way round: a tar file of the host into workspace and home. */
+export async function restoreInside(place: Place, note: Note, source: string, signal: AbortSignal): Promise<void> {
+  const request = { op: "exec" as const, argv: ["tar", "-C", "/", "-xf", "-"], cwd: INSIDE.workspace, env: note.env };
+  const call = openControl(place, request, signal);
+  const feed = async () => {
+    const file = await open(source);
+    for await (const chunk of file.createReadStream({
+      highWaterMark: CONTROL_FRAME_LIMIT_BYTES,
+    }) as AsyncIterable<Buffer>) {
+      call.send(CONTROL_FRAME.stdin, chunk);
+      if (!(await call.drained())) return;
+    }
+    call.send(CONTROL_FRAME.stdinEnd, new Uint8Array());
+  };
+  const fed = feed();
+  // Reading reports what matters; feeding ends with the connection.
+  fed.catch(() => call.close());
+  try {
+    for await (const frame of guard(call.frames)) {
+      if (frame.type !== CONTROL_FRAME.exit) continue;
+      if (parseExit(frame.bytes).code === 0) return;
+      throw new AppError("sandbox.rejected", "the snapshot could not be restored");
+    }
+  } finally {
+    call.close();
+    await fed.catch(() => undefined);
+  }
+  throw new AppError("sandbox.unavailable", "the sandbox ended while it was restored");
 }

@@ -1,12 +1,13 @@
 /** Starts bubblewrap so that it outlives this process, never with kernel uid 0, and with nothing of our environment. */
-import { spawn } from "node:child_process";
+import { spawn, type ChildProcess } from "node:child_process";
 import { closeSync, existsSync, lstatSync, openSync } from "node:fs";
 import { chmod, rename, rm, writeFile } from "node:fs/promises";
 import { createServer, type Server } from "node:net";
 import { AppError } from "@drover/contract";
 import type { SandboxLimits } from "../../ports/sandbox-provider.ts";
-import { INSIDE, MERGED_DIRECTORIES, toBubblewrapArgs, type Mounts } from "./bubblewrap.ts";
+import { INSIDE, MERGED_DIRECTORIES, SEARCH_PATH, toBubblewrapArgs, type Mounts } from "./bubblewrap.ts";
 import type { Place } from "./places.ts";
+import type { RuntimeFiles } from "./runtime-files.ts";
 import { buildSeccompFilter } from "./seccomp.ts";
 
 const TOOLS = {
@@ -20,6 +21,7 @@ const TOOLS = {
 const TEMPORARY_BYTES = 1024 * 1024 * 1024;
 const CONTROL_FD = 3;
 const SECCOMP_FD = 4;
+const SAID_CHARACTERS = 2_000;
 
 /** Notes who it is, joins the groups, then becomes the rest of its arguments. `setsid --fork` before it lets it outlive us. */
 const NOTE_AND_JOIN = `set -eu
@@ -40,47 +42,84 @@ mount --bind "$home" /mnt/home
 mount --bind "$sockets" /mnt/sock
 mount --bind "$runtime" /mnt/runtime
 exec "$@"`;
-const SHOWN: Mounts = { workspace: "/mnt/workspace", home: "/mnt/home", sockets: "/mnt/sock", runtime: "/mnt/runtime" };
+export const SHOWN: Mounts = {
+  workspace: "/mnt/workspace",
+  home: "/mnt/home",
+  sockets: "/mnt/sock",
+  runtime: "/mnt/runtime",
+};
 
 export interface LaunchOptions {
   readonly place: Place;
-  readonly runtime: string;
-  readonly bubblewrap: string;
+  readonly runtime: RuntimeFiles;
+  /** Undefined: plain processes, because the operator said so. */
+  readonly bubblewrap: string | undefined;
   /** Null: the server is no root; everything inside has its uid. */
   readonly uid: number | null;
   readonly limits: SandboxLimits;
   readonly groupFiles: readonly string[];
 }
 
+/** A variable by which plain processes are found again, wherever they went. */
+export const PLAIN_MARK = "DROVER_PLAIN_SANDBOX";
+
 /** Directories of the host that are links into /usr. */
 const mergedDirectories = () =>
   MERGED_DIRECTORIES.filter((name) => existsSync(`/${name}`) && lstatSync(`/${name}`).isSymbolicLink());
 
+const toBubblewrapArgv = (options: LaunchOptions, bubblewrap: string, own: Mounts): readonly string[] => [
+  bubblewrap,
+  ...toBubblewrapArgs({
+    mounts: options.uid === null ? own : SHOWN,
+    seccompFd: buildSeccompFilter(process.arch) === undefined ? undefined : SECCOMP_FD,
+    temporaryBytes: Math.min(TEMPORARY_BYTES, Math.floor(options.limits.memoryBytes / 2)),
+    merged: mergedDirectories(),
+    command: [
+      ...(options.runtime.hasLoader ? [`${INSIDE.runtime}/loader`] : []),
+      `${INSIDE.runtime}/bin/node`,
+      `${INSIDE.runtime}/supervisor.mjs`,
+    ],
+  }),
+];
+
+const toOwn = ({ place, runtime }: LaunchOptions): Mounts => ({
+  workspace: place.workspace,
+  home: place.home,
+  sockets: place.sockets,
+  runtime: runtime.directory,
+});
+
+/** Nothing but another uid, limits and an empty environment: for machines without bubblewrap, and only when asked for. */
+const toPlainArgv = (mounts: Mounts, key: string): readonly string[] => [
+  TOOLS.setpriv,
+  "--no-new-privs",
+  TOOLS.env,
+  "-i",
+  `--chdir=${mounts.workspace}`,
+  `HOME=${mounts.home}`,
+  `PATH=${SEARCH_PATH.replace(INSIDE.runtime, mounts.runtime)}`,
+  "USER=agent",
+  "LANG=C.UTF-8",
+  "SUPERVISOR_NO_FORWARDER=1",
+  `${PLAIN_MARK}=${key}`,
+  `${mounts.runtime}/bin/node`,
+  `${mounts.runtime}/supervisor.mjs`,
+];
+
 function toArgv(options: LaunchOptions): readonly string[] {
   const { place, uid, limits } = options;
-  const own: Mounts = {
-    workspace: place.workspace,
-    home: place.home,
-    sockets: place.sockets,
-    runtime: options.runtime,
-  };
-  const bubblewrap = [
-    options.bubblewrap,
-    ...toBubblewrapArgs({
-      mounts: uid === null ? own : SHOWN,
-      seccompFd: buildSeccompFilter(process.arch) === undefined ? undefined : SECCOMP_FD,
-      temporaryBytes: Math.min(TEMPORARY_BYTES, Math.floor(limits.memoryBytes / 2)),
-      merged: mergedDirectories(),
-      command: [`${INSIDE.runtime}/bin/node`, `${INSIDE.runtime}/supervisor.mjs`],
-    }),
-  ];
+  const own = toOwn(options);
+  const inner =
+    options.bubblewrap === undefined
+      ? toPlainArgv(uid === null ? own : SHOWN, place.key)
+      : toBubblewrapArgv(options, options.bubblewrap, own);
   const limited = [
     TOOLS.prlimit,
     `--nproc=${limits.processes}`,
     `--fsize=${limits.diskBytes}`,
     "--core=0",
     "--",
-    ...bubblewrap,
+    ...inner,
   ];
   const noted = [TOOLS.sh, "-c", NOTE_AND_JOIN, "sh", place.process, options.groupFiles.join("\n")];
   if (uid === null) return [TOOLS.setsid, "--fork", ...noted, TOOLS.env, "-i", ...limited];
@@ -112,7 +151,7 @@ function toArgv(options: LaunchOptions): readonly string[] {
     place.workspace,
     place.home,
     place.sockets,
-    options.runtime,
+    options.runtime.directory,
     ...unprivileged,
   ];
 }
@@ -128,27 +167,43 @@ async function openControlSocket(place: Place): Promise<Server> {
   return server;
 }
 
-export async function launch(options: LaunchOptions): Promise<void> {
+/** What is said while it starts. A pipe and not a file: nothing of the host stays open in the sandbox, and once our end is
+ *  closed nobody inside can fill anything by writing to theirs. */
+export interface Boot {
+  said(): string;
+  close(): void;
+}
+
+function listen({ stderr }: ChildProcess): Boot {
+  let text = "";
+  stderr?.setEncoding("utf8").on("data", (chunk: string) => {
+    if (text.length < SAID_CHARACTERS) text += chunk;
+  });
+  stderr?.on("error", () => undefined);
+  return { said: () => text.trim().slice(0, SAID_CHARACTERS), close: () => stderr?.destroy() };
+}
+
+export async function launch(options: LaunchOptions): Promise<Boot> {
   const control = await openControlSocket(options.place);
   const filterPath = `${options.place.root}/seccomp`;
   await writeFile(filterPath, buildSeccompFilter(process.arch) ?? "");
-  const log = openSync(options.place.bootLog, "w", 0o600);
   const filter = openSync(filterPath, "r");
   try {
     const handle = (control as unknown as { _handle: { fd: number } })._handle;
     const [program = "", ...args] = toArgv(options);
-    const stdio: (number | "ignore")[] = ["ignore", log, log];
+    const stdio: (number | "ignore" | "pipe")[] = ["ignore", "ignore", "pipe"];
     stdio[CONTROL_FD] = handle.fd;
     stdio[SECCOMP_FD] = filter;
     const child = spawn(program, args, { cwd: "/", env: { PATH: "/usr/sbin:/usr/bin:/sbin:/bin" }, stdio });
+    const boot = listen(child);
     await new Promise<void>((resolve, reject) => {
       child.once("error", reject);
       child.once("exit", () => resolve());
     });
+    return boot;
   } catch (cause) {
     throw new AppError("sandbox.unavailable", "the sandbox could not be started", { cause });
   } finally {
-    closeSync(log);
     closeSync(filter);
     await new Promise<void>((resolve) => control.close(() => resolve()));
   }

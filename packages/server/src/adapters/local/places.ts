@@ -2,6 +2,7 @@
 import { mkdir, readFile, readdir, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
+import type { Mounts } from "./bubblewrap.ts";
 
 const Note = z.object({
   key: z.string(),
@@ -11,32 +12,39 @@ const Note = z.object({
   /** Kernel uid of everything inside; null when the server is no root and shares its own. */
   uid: z.number().nullable(),
   stopReason: z.string().nullable().default(null),
+  /** Stopped by signals, where no control group can freeze it. */
+  isPaused: z.boolean().default(false),
+  /** Processes that the watchdog killed because the sandbox used too much memory. */
+  watchdogKills: z.number().default(0),
 });
 export type Note = z.infer<typeof Note>;
 
 export interface Place {
+  readonly key: string;
   readonly root: string;
+  /** Where processes see what they would see as /workspace and so on, when they see this machine's own files. */
+  readonly seen: Mounts | undefined;
   readonly workspace: string;
   readonly home: string;
   readonly sockets: string;
   readonly control: string;
   readonly process: string;
-  readonly bootLog: string;
 }
 
 const KEY = /^[a-z0-9][a-z0-9-]{0,80}$/;
 
-export function toPlace(base: string, key: string): Place {
+export function toPlace(base: string, key: string, seen?: Mounts): Place {
   if (!KEY.test(key)) throw new TypeError(`${key} is no key of a sandbox`);
   const root = join(base, key);
   return {
+    key,
     root,
+    seen,
     workspace: join(root, "workspace"),
     home: join(root, "home"),
     sockets: join(root, "sock"),
     control: join(root, "control.sock"),
     process: join(root, "process"),
-    bootLog: join(root, "boot.log"),
   };
 }
 

@@ -1,5 +1,5 @@
 /** Processes of the host: is this one still the one we started, and which ones live in a sandbox. */
-import { readFile, readdir, readlink } from "node:fs/promises";
+import { readFile, readdir } from "node:fs/promises";
 
 const START_TIME_FIELD = 19;
 
@@ -20,28 +20,51 @@ export async function findAlive(noted: string): Promise<number | undefined> {
 export interface Resident {
   readonly pid: number;
   readonly memoryBytes: number;
+  /** How far below the outer process: 1 is the first of the namespace, 2 the supervisor. */
+  readonly depth: number;
 }
 
 const PAGE_BYTES = 4_096;
+const PARENT_FIELD = 1;
+const RESIDENT_PAGES_FIELD = 21;
 
-async function findChildren(pid: number): Promise<readonly number[]> {
-  const text = await readFile(`/proc/${pid}/task/${pid}/children`, "utf8").catch(() => "");
-  return text.split(" ").filter(Boolean).map(Number);
+interface Seen {
+  readonly pid: number;
+  readonly parent: number;
+  readonly memoryBytes: number;
 }
 
-/** Everything in the pid namespace below `pid`, the outer bubblewrap. */
+async function listProcesses(): Promise<readonly Seen[]> {
+  const pids = (await readdir("/proc")).map(Number).filter((pid) => Number.isInteger(pid) && pid > 0);
+  const stats = await Promise.all(pids.map(async (pid) => ({ pid, stat: await readStat(pid) })));
+  return stats.flatMap(({ pid, stat }) => {
+    if (stat === undefined) return [];
+    const fields = fieldsOf(stat);
+    return [
+      { pid, parent: Number(fields[PARENT_FIELD]), memoryBytes: Number(fields[RESIDENT_PAGES_FIELD]) * PAGE_BYTES },
+    ];
+  });
+}
+
+/** Everything below `pid`, the outer bubblewrap. By ancestry, which is open to everybody: whoever is orphaned in a pid namespace
+ *  becomes a child of its first process, and a process that may not be looked into is found all the same. */
 export async function listResidents(pid: number): Promise<readonly Resident[]> {
-  const [init] = await findChildren(pid);
-  if (init === undefined) return [];
-  const namespace = await readlink(`/proc/${init}/ns/pid`).catch(() => undefined);
-  if (namespace === undefined) return [];
+  // Below 0 and 1 is everything.
+  if (pid <= 1) return [];
+  const processes = await listProcesses();
   const residents: Resident[] = [];
-  for (const name of await readdir("/proc")) {
-    const candidate = Number(name);
-    if (!Number.isInteger(candidate)) continue;
-    if ((await readlink(`/proc/${candidate}/ns/pid`).catch(() => undefined)) !== namespace) continue;
-    const statm = await readFile(`/proc/${candidate}/statm`, "utf8").catch(() => "0 0");
-    residents.push({ pid: candidate, memoryBytes: Number(statm.split(" ")[1]) * PAGE_BYTES });
+  let parents = new Set([pid]);
+  for (let depth = 1; parents.size > 0; depth += 1) {
+    const children = processes.filter(({ parent }) => parents.has(parent));
+    residents.push(...children.map((child) => ({ pid: child.pid, memoryBytes: child.memoryBytes, depth })));
+    parents = new Set(children.map((child) => child.pid));
   }
   return residents;
+}
+
+/** By the kernel's own count, not by what a user namespace calls it. */
+export async function readKernelUids(pid: number): Promise<readonly number[]> {
+  const status = await readFile(`/proc/${pid}/status`, "utf8").catch(() => "");
+  const [, uids = ""] = /^Uid:\s+(.*)$/m.exec(status) ?? [];
+  return uids.split(/\s+/).filter(Boolean).map(Number);
 }

@@ -33,7 +33,28 @@ const DENIED: Readonly<Record<string, { readonly x64: number; readonly arm64: nu
   acct: { x64: 163, arm64: 89 },
   quotactl: { x64: 179, arm64: 60 },
   personality: { x64: 135, arm64: 92 },
+  // Takes a descriptor out of another process, which needs no ptrace call.
+  pidfd_getfd: { x64: 438, arm64: 438 },
+  kcmp: { x64: 312, arm64: 272 },
+  process_madvise: { x64: 440, arm64: 440 },
+  fsconfig: { x64: 431, arm64: 431 },
+  fsmount: { x64: 432, arm64: 432 },
+  fspick: { x64: 433, arm64: 433 },
+  mount_setattr: { x64: 442, arm64: 442 },
+  quotactl_fd: { x64: 443, arm64: 443 },
+  swapoff: { x64: 168, arm64: 225 },
+  chroot: { x64: 161, arm64: 51 },
+  settimeofday: { x64: 164, arm64: 170 },
+  clock_settime: { x64: 227, arm64: 112 },
+  syslog: { x64: 103, arm64: 116 },
+  lookup_dcookie: { x64: 212, arm64: 18 },
+  vhangup: { x64: 153, arm64: 58 },
 };
+
+/** Families of sockets that stay: unix, IPv4, IPv6, and netlink, by which programs list interfaces. A vsock would lead to the
+ *  machine below this one, past every network namespace. */
+const FAMILIES = [1, 2, 10, 16];
+const SOCKET_CALLS = { socket: { x64: 41, arm64: 198 }, socketpair: { x64: 53, arm64: 199 } } as const;
 
 const LOAD = 0x20;
 const JUMP_EQUAL = 0x15;
@@ -43,9 +64,11 @@ const ALLOW = 0x7fff0000;
 const KILL = 0x80000000;
 const EPERM = 0x00050001;
 const ENOSYS = 0x00050026;
+const EAFNOSUPPORT = 0x00050061;
 /** Offsets into struct seccomp_data. */
 const NUMBER_OFFSET = 0;
 const ARCH_OFFSET = 4;
+const FIRST_ARGUMENT_OFFSET = 16;
 /** x86-64 system calls of the x32 ABI would slip past the numbers above. */
 const X32_BIT = 0x40000000;
 
@@ -66,6 +89,14 @@ export function buildSeccompFilter(arch: string): Buffer | undefined {
   if (arch !== "x64" && arch !== "arm64") return undefined;
   const known: Arch = arch;
   const refuse = (number: number) => [instruction(JUMP_EQUAL, 0, 1, number), instruction(RETURN, 0, 0, EPERM)];
+  /** Ends in a verdict or is jumped over, so that the number stays loaded for what follows. */
+  const refuseFamilies = (number: number) => [
+    instruction(JUMP_EQUAL, 0, FAMILIES.length + 3, number),
+    instruction(LOAD, 0, 0, FIRST_ARGUMENT_OFFSET),
+    ...FAMILIES.map((family, index) => instruction(JUMP_EQUAL, FAMILIES.length - index, 0, family)),
+    instruction(RETURN, 0, 0, EAFNOSUPPORT),
+    instruction(RETURN, 0, 0, ALLOW),
+  ];
   return Buffer.concat([
     instruction(LOAD, 0, 0, ARCH_OFFSET),
     instruction(JUMP_EQUAL, 1, 0, ARCHES[known]),
@@ -73,6 +104,7 @@ export function buildSeccompFilter(arch: string): Buffer | undefined {
     instruction(LOAD, 0, 0, NUMBER_OFFSET),
     ...(known === "x64" ? [instruction(JUMP_GREATER_EQUAL, 0, 1, X32_BIT), instruction(RETURN, 0, 0, ENOSYS)] : []),
     ...Object.values(DENIED).flatMap((numbers) => refuse(numbers[known])),
+    ...Object.values(SOCKET_CALLS).flatMap((numbers) => refuseFamilies(numbers[known])),
     instruction(RETURN, 0, 0, ALLOW),
   ]);
 }

@@ -1,10 +1,11 @@
-/** Stops a sandbox that goes beyond a limit which the host cannot enforce by itself; some overshoot is possible. */
+/** Holds a sandbox to the limits that the host cannot enforce by itself; some overshoot is possible, and while no server runs
+ *  nobody looks. */
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
-import { listResidents } from "./process-table.ts";
+import type { Resident } from "./process-table.ts";
 
 const run = promisify(execFile);
-const MEMORY_EVERY_MS = 250;
+const MEMORY_EVERY_MS = 100;
 const DISK_EVERY_MS = 2_000;
 const DU_LIMIT_MS = 30_000;
 
@@ -18,24 +19,33 @@ export async function measureDisk(paths: readonly string[]): Promise<number | nu
 }
 
 export interface WatchdogOptions {
-  readonly pid: () => Promise<number | undefined>;
+  readonly residents: () => Promise<readonly Resident[]>;
   readonly paths: readonly string[];
+  /** Undefined where the kernel holds it. */
   readonly memoryBytes: number | undefined;
-  readonly diskBytes: number;
-  readonly onExceeded: (reason: string) => void;
+  readonly diskBytes: number | undefined;
+  /** The process to be killed, as the kernel would: the largest, but never the first ones. */
+  readonly onMemory: (victim: Resident) => Promise<void>;
+  readonly onExceeded: (reason: string) => Promise<void>;
+}
+
+/** Depths of the first process and the supervisor; without them the sandbox would end. */
+const SPARED_DEPTH = 2;
+
+export function pickVictim(residents: readonly Resident[]): Resident | undefined {
+  return residents.filter(({ depth }) => depth > SPARED_DEPTH).toSorted((a, b) => b.memoryBytes - a.memoryBytes)[0];
 }
 
 export function startWatchdog(options: WatchdogOptions): () => void {
   const ended = new AbortController();
-  const every = (ms: number, check: () => Promise<string | undefined>) => {
+  const every = (ms: number, check: () => Promise<void>) => {
     let isChecking = false;
     const timer = setInterval(() => {
       if (isChecking) return;
       isChecking = true;
+      // Expected: a sandbox that ends while it is looked at.
       void check()
-        .then((reason) => {
-          if (reason !== undefined && !ended.signal.aborted) options.onExceeded(reason);
-        })
+        .catch(() => undefined)
         .finally(() => {
           isChecking = false;
         });
@@ -43,16 +53,22 @@ export function startWatchdog(options: WatchdogOptions): () => void {
     timer.unref();
     ended.signal.addEventListener("abort", () => clearInterval(timer));
   };
-  every(DISK_EVERY_MS, async () => {
-    const used = await measureDisk(options.paths);
-    return used !== null && used > options.diskBytes ? `used ${used} of ${options.diskBytes} bytes of disk` : undefined;
-  });
-  const memoryBytes = options.memoryBytes;
+  const { diskBytes, memoryBytes } = options;
+  if (diskBytes !== undefined) {
+    every(DISK_EVERY_MS, async () => {
+      const used = await measureDisk(options.paths);
+      if (used !== null && used > diskBytes && !ended.signal.aborted)
+        await options.onExceeded(`used ${used} of ${diskBytes} bytes of disk`);
+    });
+  }
   if (memoryBytes !== undefined) {
     every(MEMORY_EVERY_MS, async () => {
-      const pid = await options.pid();
-      const used = pid === undefined ? 0 : (await listResidents(pid)).reduce((sum, one) => sum + one.memoryBytes, 0);
-      return used > memoryBytes ? `used ${used} of ${memoryBytes} bytes of memory` : undefined;
+      const residents = await options.residents();
+      const used = residents.reduce((sum, one) => sum + one.memoryBytes, 0);
+      if (used <= memoryBytes || ended.signal.aborted) return;
+      const victim = pickVictim(residents);
+      if (victim === undefined) await options.onExceeded(`used ${used} of ${memoryBytes} bytes of memory`);
+      else await options.onMemory(victim);
     });
   }
   return () => ended.abort();
