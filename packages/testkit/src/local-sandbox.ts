@@ -13,7 +13,11 @@ export async function startLocal(server: TestServer, input: NewSandbox = {}): Pr
     body: { provider: "local", runtime: "scripted", script: WAITING, ...input },
   });
   if (status !== 201) throw new Error(`create a sandbox: ${status} ${text}`);
-  await untilSandbox(server, body.id, { state: "running", provider_id: expect.any(String) });
+  await untilSandbox(server, body.id, {
+    state: "running",
+    state_cause: expect.any(String),
+    provider_id: expect.any(String),
+  });
   return body.id as SandboxId;
 }
 

@@ -54,7 +54,8 @@ function authoriseWorker(endpoint: Endpoint, principal: WorkerPrincipal, params:
     throw new AppError("auth.forbidden", "a sandbox's token may not do this");
 }
 
-async function authorisePerson(deps: Deps, endpoint: Endpoint, person: Person, params: Params): Promise<void> {
+/** Throws unless the person's role allows what the endpoint does to what the path names. */
+export async function authorisePerson(deps: Deps, endpoint: Endpoint, person: Person, params: Params): Promise<void> {
   const target = await findTarget(deps, endpoint, params);
   const verb = endpoint.verb ?? "read";
   const decision =

@@ -13,6 +13,7 @@ import { writeMetrics, type Counters } from "./metrics.ts";
 import { answerBrokenRequest } from "./broken-request.ts";
 import { buildOpenApi } from "./openapi.ts";
 import { toAppError, toInvalid, toProblem } from "./problem.ts";
+import { openPtySockets } from "./pty-socket.ts";
 import { openRateLimits } from "./rate-limits.ts";
 import { SECURITY_HEADERS } from "./security-headers.ts";
 import { isPagePath, mountStaticFiles } from "./static-files.ts";
@@ -201,6 +202,7 @@ export async function mountSite(
     reply.type("application/json").send(openApi),
   );
   const sockets = openStreamSockets(deps, hosts);
+  const terminals = openPtySockets(deps, hosts);
   app.get("/metrics", { onRequest: requirePerson }, (_request, reply) =>
     reply.type("text/plain; version=0.0.4").send(writeMetrics(deps, counters, sockets.count())),
   );
@@ -209,13 +211,13 @@ export async function mountSite(
   app.server.on("upgrade", (request, socket, head) => {
     // Unheard, the error of a caller that hangs up would end the process.
     socket.on("error", () => undefined);
-    if (!sockets.handleUpgrade(request, socket, head))
+    if (!sockets.handleUpgrade(request, socket, head) && !terminals.handleUpgrade(request, socket, head))
       socket.end("HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");
   });
   return {
     app,
     close: async () => {
-      await sockets.close();
+      await Promise.all([sockets.close(), terminals.close()]);
       await app.close();
     },
   };
