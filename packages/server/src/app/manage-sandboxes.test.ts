@@ -15,7 +15,7 @@ test("a new sandbox has its worker's token, once, and what its worker needs", as
     runtime: "scripted",
     model: "m",
     labels: { a: "b" },
-    repo: "r",
+    repo: "https://example.org/a.git",
     base_branch: "main",
   });
   expect(id).toMatch(/^drover-[0-9a-f]{8}-[0-9a-f]{6}$/);
