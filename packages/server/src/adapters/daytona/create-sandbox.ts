@@ -95,7 +95,8 @@ async function find({ sdk, daytona }: Client, key: string): Promise<Sandbox | un
 async function refuseBroken(sandbox: Sandbox, timeoutSeconds: number): Promise<never> {
   const isFinal = sandbox.state === "build_failed";
   const text = sandbox.errorReason ?? toMeaning(sandbox.state).reason;
-  await sandbox.delete(timeoutSeconds, true);
+  // Expected: Daytona is still at it. The next attempt finds it and clears it away.
+  await sandbox.delete(timeoutSeconds, true).catch(() => undefined);
   throw new AppError(isFinal ? "sandbox.rejected" : "sandbox.unavailable", `Daytona: ${text}`);
 }
 
@@ -126,7 +127,7 @@ async function wake(sandbox: Sandbox, timeoutSeconds: number): Promise<Sandbox |
       await sandbox.start(timeoutSeconds);
       return sandbox;
     case "leaving":
-      await sandbox.waitUntilStopped(timeoutSeconds);
+      if (sandbox.state === "stopping") await sandbox.waitUntilStopped(timeoutSeconds);
       return undefined;
     case "broken":
       await sandbox.delete(timeoutSeconds, true);
