@@ -3,7 +3,8 @@ import type Docker from "dockerode";
 import type { SandboxInfo, SandboxLimits } from "../../ports/sandbox-provider.ts";
 import type { Connection } from "./connection.ts";
 import { parseLimits } from "./container.ts";
-import { runScript, toEnd } from "./run-command.ts";
+import { runScript } from "./run-command.ts";
+import { toEnd } from "./script-output.ts";
 import { REPORT } from "./scripts.ts";
 
 export interface Report {

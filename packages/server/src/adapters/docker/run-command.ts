@@ -1,41 +1,15 @@
 /** A command in a container: its output as it comes, its end exactly once, and its whole process group ended when nobody wants it. */
 import { randomBytes } from "node:crypto";
-import { constants } from "node:os";
 import { AppError } from "@drover/contract";
 import type Docker from "dockerode";
 import type { ExecCommand, ExecEvent } from "../../ports/sandbox-provider.ts";
 import { toAppError, type Connection } from "./connection.ts";
-import { endSession, readFrames, startExec, waitForStatus, type StartedExec, type StreamFrame } from "./exec-stream.ts";
-import { MarkedOutput } from "./marked-output.ts";
+import { endSession, readFrames, startExec, waitForStatus, type StartedExec } from "./exec-stream.ts";
+import { readScriptOutput, toExit, type Exit } from "./script-output.ts";
 import { RUN } from "./scripts.ts";
-
-type Exit = Extract<ExecEvent, { type: "exit" }>;
 
 export const WORKSPACE = "/workspace";
 const PID_LIMIT_MS = 5_000;
-
-const SIGNALS = new Map(Object.entries(constants.signals).map(([name, number]) => [number, name]));
-
-/** Shells and engines tell a signal as 128 + its number; nothing tells it from a code of that value. */
-export function toEnd(status: number | null): { readonly code: number | null; readonly signal: string | null } {
-  if (status === null) return { code: null, signal: "SIGKILL" };
-  const signal = status > 128 ? SIGNALS.get(status - 128) : undefined;
-  return signal === undefined ? { code: status, signal: null } : { code: null, signal };
-}
-
-const toExit = (status: number | null): Exit => ({
-  type: "exit",
-  ...toEnd(status),
-  isTimedOut: false,
-  isOomKilled: false,
-});
-
-/** ` status before after\n`, as the script wrote it behind its mark. */
-function parseTrailer(after: Buffer): Exit | undefined {
-  const [, status, before, killed] = /^ (\d+) (\d+) (\d+)\n/.exec(after.toString("latin1")) ?? [];
-  if (status === undefined) return undefined;
-  return { ...toExit(Number(status)), isOomKilled: Number(killed) > Number(before) };
-}
 
 /** Ends the command's processes at most once, and then the stream, which something outside the group may keep open. */
 class Killer {
@@ -70,49 +44,6 @@ class Killer {
   }
 }
 
-async function readPid(frames: AsyncIterator<StreamFrame>): Promise<{ pid: number; rest: Buffer }> {
-  let head: Buffer = Buffer.alloc(0);
-  for (let next = await frames.next(); next.done !== true; next = await frames.next()) {
-    head = Buffer.concat([head, next.value.chunk]);
-    const end = head.indexOf("\n");
-    if (end >= 0) return { pid: Number(head.subarray(0, end).toString()), rest: head.subarray(end + 1) };
-  }
-  throw new AppError(
-    "sandbox.unavailable",
-    `the command did not start: ${head.toString().trim() || "no reason given"}`,
-  );
-}
-
-/** Yields the output and returns the exit that the script told, or undefined when the stream ended without. */
-async function* readOutput(
-  frames: AsyncIterable<StreamFrame>,
-  first: Buffer,
-  mark: string,
-): AsyncGenerator<ExecEvent, Exit | undefined> {
-  const outputs = { stdout: new MarkedOutput(mark), stderr: new MarkedOutput(mark) };
-  const ended = { stdout: false, stderr: false };
-  let exit: Exit | undefined;
-  const pass = function* ({ type, chunk }: StreamFrame): Generator<ExecEvent> {
-    const { own, after } = outputs[type].pass(chunk);
-    if (own.length > 0) yield { type, chunk: own };
-    if (after === null) return;
-    if (type === "stdout") exit = parseTrailer(after);
-    ended[type] = type === "stderr" || exit !== undefined;
-  };
-  yield* pass({ type: "stdout", chunk: first });
-  if (!(ended.stdout && ended.stderr)) {
-    for await (const frame of frames) {
-      yield* pass(frame);
-      if (ended.stdout && ended.stderr) return exit;
-    }
-  }
-  for (const type of ["stdout", "stderr"] as const) {
-    const chunk = outputs[type].rest();
-    if (chunk.length > 0) yield { type, chunk };
-  }
-  return exit;
-}
-
 export async function* runCommand(
   connection: Connection,
   container: Docker.Container,
@@ -137,10 +68,7 @@ export async function* runCommand(
   if (signal.aborted) onAbort();
   try {
     if (command.stdin !== undefined) started.stream.end(command.stdin);
-    const frames = readFrames(started.stream);
-    const { pid, rest } = await readPid(frames);
-    killer.knowPid(pid);
-    exit = yield* readOutput(frames, rest, mark);
+    exit = yield* readScriptOutput(readFrames(started.stream), mark, (pid) => killer.knowPid(pid));
     isOver = true;
     // Not told by the script: it was ended with its group, or with its container, or the engine is gone.
     if (exit === undefined && !killer.isAsked) exit = toExit((await waitForStatus(started.exec)) ?? null);
