@@ -97,7 +97,7 @@ for (const [name, options] of VIEWS) {
     await door.goto(`${product.url}/login`);
     await door.getByRole("heading", { name: "Log in" }).waitFor();
     expect(await findViolations(door)).toEqual([]);
-  });
+  }, 180_000);
 }
 
 test("dialogs have no violation and give the focus back", async ({ page, product, worker }) => {

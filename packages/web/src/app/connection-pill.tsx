@@ -2,8 +2,7 @@
 import type { StreamState } from "@drover/client";
 import { useQuery } from "@tanstack/react-query";
 import { CloudOff, LoaderCircle, LockKeyhole, Radio, RotateCw, ShieldCheck } from "lucide-react";
-import { Popover } from "radix-ui";
-import { useState } from "react";
+import { useId, useState } from "react";
 import { useConnection } from "../data/connection.ts";
 import { formatAge, formatCount, plural } from "../data/format.ts";
 import { useNow } from "../data/now.ts";
@@ -78,13 +77,17 @@ function Proof({
 
 export function ConnectionPill() {
   const now = useNow();
+  const id = useId();
   const [isOpen, setOpen] = useState(false);
   const { state, run, reconnects, duplicates, lastEventAt, wake } = useConnection();
   const { word, icon: Icon, look, isTurning } = say(state, now);
   const isAway = state.phase === "reconnecting" || state.phase === "offline";
+  // The browser's own popover: above everything, closed by Escape and by a click elsewhere.
   return (
-    <Popover.Root open={isOpen} onOpenChange={setOpen}>
-      <Popover.Trigger
+    <>
+      <button
+        type="button"
+        popoverTarget={id}
         data-testid="connection"
         data-phase={state.phase}
         className={cx(
@@ -94,35 +97,34 @@ export function ConnectionPill() {
       >
         <Icon size={14} aria-hidden className={cx(isTurning && "animate-spin")} />
         {word}
-      </Popover.Trigger>
-      <Popover.Portal>
-        <Popover.Content
-          align="end"
-          sideOffset={8}
-          collisionPadding={12}
-          aria-label="Connection"
-          className="z-40 w-76 animate-enter rounded-xl border border-line bg-raised p-4 shadow-lift focus:outline-none"
-        >
-          {run === undefined ? (
-            <p className="text-sm text-ink-2">
-              Following all sandboxes: {plural(reconnects, "reconnect")}, {plural(duplicates, "duplicate")} dropped.
-            </p>
-          ) : (
-            <Proof sandboxId={run.sandboxId} head={run.head} gaps={run.gaps} />
-          )}
-          {lastEventAt !== undefined && (
-            <p className="mt-2 text-xs text-ink-3">Last event received {formatAge(now - lastEventAt)} ago.</p>
-          )}
-          {isAway && (
-            <div className="mt-3 flex items-center justify-between gap-3 text-xs text-ink-2">
-              Next try in {formatAge(Math.max(0, state.retryAt - now))}
-              <Button size="small" onClick={wake}>
-                <RotateCw size={13} /> Retry now
-              </Button>
-            </div>
-          )}
-        </Popover.Content>
-      </Popover.Portal>
-    </Popover.Root>
+      </button>
+      <div
+        id={id}
+        popover="auto"
+        role="dialog"
+        aria-label="Connection"
+        onToggle={(event) => setOpen(event.newState === "open")}
+        className="inset-auto top-14 right-3 w-76 rounded-xl border border-line bg-raised p-4 text-ink shadow-lift open:animate-enter"
+      >
+        {run === undefined ? (
+          <p className="text-sm text-ink-2">
+            Following all sandboxes: {plural(reconnects, "reconnect")}, {plural(duplicates, "duplicate")} dropped.
+          </p>
+        ) : (
+          isOpen && <Proof sandboxId={run.sandboxId} head={run.head} gaps={run.gaps} />
+        )}
+        {lastEventAt !== undefined && (
+          <p className="mt-2 text-xs text-ink-3">Last event received {formatAge(now - lastEventAt)} ago.</p>
+        )}
+        {isAway && (
+          <div className="mt-3 flex items-center justify-between gap-3 text-xs text-ink-2">
+            Next try in {formatAge(Math.max(0, state.retryAt - now))}
+            <Button size="small" onClick={wake}>
+              <RotateCw size={13} /> Retry now
+            </Button>
+          </div>
+        )}
+      </div>
+    </>
   );
 }

@@ -22,7 +22,8 @@ const isTyping = (target: EventTarget | null): boolean =>
   target instanceof HTMLElement &&
   target.closest("input:not([type=radio]):not([type=checkbox]), textarea, select, [contenteditable=true]") !== null;
 
-const isBehindDialog = (): boolean => document.querySelector("[role=dialog], [role=alertdialog]") !== null;
+const isBehindDialog = (): boolean =>
+  document.querySelector("[role=dialog]:not([popover]), [role=alertdialog]") !== null;
 
 function call(name: ActionName, event: KeyboardEvent): boolean {
   const handler = handlers.get(name)?.at(-1);

@@ -11,10 +11,10 @@ import { Mark } from "../ui/mark.tsx";
 import { Tooltip } from "../ui/tooltip.tsx";
 import { AwayBar } from "./away-bar.tsx";
 import { ConnectionPill } from "./connection-pill.tsx";
-import { HelpSheet } from "./help-sheet.tsx";
 import { useKeys } from "./keys.ts";
 import { TopBarSlot } from "./top-bar-slot.tsx";
 
+const HelpSheet = lazy(() => import("./help-sheet.tsx").then((module) => ({ default: module.HelpSheet })));
 const Toasts = lazy(() => import("./toasts.tsx").then((module) => ({ default: module.Toasts })));
 
 const PLACES = [
@@ -115,8 +115,8 @@ export function Shell() {
           <Places isBar />
         </nav>
       </div>
-      <HelpSheet isOpen={isHelpOpen} onClose={() => setHelpOpen(false)} />
       <Suspense>
+        {isHelpOpen && <HelpSheet isOpen onClose={() => setHelpOpen(false)} />}
         <Toasts isDark={isDark(theme)} />
       </Suspense>
     </RadixTooltip.Provider>

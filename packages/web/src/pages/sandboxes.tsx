@@ -3,7 +3,7 @@ import { SandboxState, TERMINAL_SANDBOX_STATES, type Sandbox } from "@drover/con
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { Plus, X } from "lucide-react";
-import { useDeferredValue, useEffect, useMemo, useState } from "react";
+import { lazy, Suspense, useDeferredValue, useEffect, useMemo, useState } from "react";
 import { useKeys } from "../app/keys.ts";
 import { TopBar } from "../app/top-bar-slot.tsx";
 import { formatCount, plural } from "../data/format.ts";
@@ -15,10 +15,11 @@ import { SearchField } from "../ui/search-field.tsx";
 import { Problem } from "../ui/problem.tsx";
 import { parseSandboxesSearch } from "../search-params.ts";
 import { Tooltip } from "../ui/tooltip.tsx";
-import { NewExternal } from "./new-external.tsx";
 import { NoSandbox } from "./no-sandbox.tsx";
 import { CardSkeletons, SandboxCard } from "./sandbox-card.tsx";
 import { SandboxLine } from "./sandbox-line.tsx";
+
+const NewExternal = lazy(() => import("./new-external.tsx").then((module) => ({ default: module.NewExternal })));
 
 const FILTERS = [
   { label: "All", states: [] },
@@ -155,7 +156,7 @@ export function SandboxesPage() {
           </div>
         )}
       </div>
-      <NewExternal isOpen={isCreating} onClose={() => setCreating(false)} />
+      <Suspense>{isCreating && <NewExternal isOpen onClose={() => setCreating(false)} />}</Suspense>
     </div>
   );
 }
