@@ -30,10 +30,13 @@ export interface SandboxRef {
 }
 
 export interface ExecCommand {
+  /** A program and its arguments, never words for a shell. A program that does not exist ends with 127. */
   readonly argv: readonly [string, ...string[]];
+  /** `/workspace` unless told. */
   readonly cwd?: string;
   readonly env?: Readonly<Record<string, string>>;
   readonly stdin?: Uint8Array;
+  /** Not for detached processes. */
   readonly timeoutMs?: number;
 }
 
@@ -101,9 +104,9 @@ export interface SandboxCapabilities {
 }
 
 /** Contract: identity comes from `key` alone. `ensure` is idempotent per key and resolves when commands can run; `destroy` of
- *  a missing sandbox succeeds, ends every process in it and removes its files; `exec` ends with exactly one `exit` and kills
- *  the whole process group when the signal aborts; `upload` and `download` never follow a link out of the sandbox; every
- *  method honours its signal. Failures are AppError "sandbox.unavailable" (try again) or "sandbox.rejected" (do not). */
+ *  a missing sandbox succeeds, ends every process in it and removes its files; `exec` ends with exactly one `exit`, also when
+ *  the signal aborts, which kills the whole process group (SIGKILL); `upload` and `download` never follow a link out of the
+ *  sandbox, and paths that are relative count from `/workspace`; every method honours its signal. Failures are AppError "sandbox.unavailable" (try again) or "sandbox.rejected" (do not). */
 export interface SandboxProvider {
   readonly name: string;
   readonly capabilities: SandboxCapabilities;
