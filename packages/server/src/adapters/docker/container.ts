@@ -13,7 +13,7 @@ const TEMPORARY_LIMIT_BYTES = 1024 * MIB;
 const KEY = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,120}$/;
 
 export const HOME = "/home/agent";
-export const SOCKETS = "/run/cp";
+const SOCKETS = "/run/cp";
 
 /** Labels of ours on containers. `one` repeats each label by itself, because engines filter by whole labels. */
 const LABEL = {
