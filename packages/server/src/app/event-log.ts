@@ -1,5 +1,5 @@
 /** Writing to the log: events join the transaction of what they tell about, and are announced once that is committed. */
-import { foldFacts, foldState, decideStates, toTraits, type SandboxFacts } from "@drover/core";
+import { foldFacts, foldState, decideStates, toTraits, type EventTraits, type SandboxFacts } from "@drover/core";
 import {
   TERMINAL_SANDBOX_STATES,
   type EventId,
@@ -13,9 +13,9 @@ import type { Clock } from "../ports/clock.ts";
 import type { Db } from "../ports/db.ts";
 import type { Fault } from "../ports/fault.ts";
 import type { Ids } from "../ports/ids.ts";
-import { insertEvents, insertKeys, takeSeqs, toInsertText, type EventRow } from "../store/events.ts";
+import { appendRows, toRowsText, type EventRow } from "../store/events.ts";
 import { expireMessages } from "../store/messages.ts";
-import { updateProjections, type SandboxRow } from "../store/sandboxes.ts";
+import type { SandboxProjection, SandboxRow } from "../store/sandboxes.ts";
 import { toTailEvent } from "./tail-event.ts";
 import type { Tail } from "./tail-events.ts";
 
@@ -56,8 +56,6 @@ export interface EventLogDeps {
 
 const SHADOWING = ["source", "original_event_type"];
 const WORKER_SOURCES: ReadonlySet<EventSource> = new Set(["agent", "worker", "system"]);
-
-type Numberless = Omit<EventRow, "seq">;
 
 export interface ServerEvent {
   readonly eventType: string;
@@ -114,9 +112,9 @@ export const draftTransition = (
 ): EventDraft =>
   draftSandboxEvent(ids, sandbox, { eventType: "STATE_CHANGED", data: { ...transition }, causedBy, transition });
 
-function toRow(draft: EventDraft, sandboxSeq: number | null, at: Date): Numberless {
-  const traits = toTraits(draft.eventType, draft.data, !WORKER_SOURCES.has(draft.source));
+function toRow(draft: EventDraft, sandboxSeq: number | null, at: Date, traits: EventTraits): EventRow {
   return {
+    seq: 0,
     id: draft.id,
     sandbox_id: draft.sandbox?.id ?? null,
     sandbox_seq: sandboxSeq,
@@ -132,7 +130,10 @@ function toRow(draft: EventDraft, sandboxSeq: number | null, at: Date): Numberle
     client_event_id: draft.clientEventId,
     generation: draft.generation,
     caused_by: draft.causedBy,
-    ...traits,
+    turn: traits.turn,
+    tool: traits.tool,
+    ref: traits.ref,
+    flags: traits.flags,
   };
 }
 
@@ -140,20 +141,18 @@ function toRow(draft: EventDraft, sandboxSeq: number | null, at: Date): Numberle
 function plan(drafts: readonly EventDraft[], ids: Ids, at: Date) {
   const facts = new Map<SandboxId, SandboxFacts>();
   const ended = new Set<SandboxId>();
-  const rows: Numberless[] = [];
+  const rows: EventRow[] = [];
   const add = (draft: EventDraft) => {
-    if (draft.sandbox === null) return void rows.push(toRow(draft, null, at));
+    const traits = toTraits(draft.eventType, draft.data, !WORKER_SOURCES.has(draft.source));
+    if (draft.sandbox === null) return void rows.push(toRow(draft, null, at, traits));
     const before = facts.get(draft.sandbox.id) ?? draft.sandbox;
     const isFromWorker = draft.isFollowed && WORKER_SOURCES.has(draft.source);
-    const turn =
-      typeof draft.data["turn"] === "number" && draft.isFollowed
-        ? toTraits(draft.eventType, draft.data, false).turn
-        : null;
+    const turn = draft.isFollowed ? traits.turn : null;
     let after = foldFacts(before, { eventType: draft.eventType, turn, at, isFromWorker });
     if (draft.transition !== undefined) after = foldState(after, draft.transition.to, draft.transition.cause, at);
     facts.set(draft.sandbox.id, after);
     if (draft.transition !== undefined && TERMINAL_SANDBOX_STATES.has(after.state)) ended.add(draft.sandbox.id);
-    rows.push(toRow(draft, after.last_sandbox_seq, at));
+    rows.push(toRow(draft, after.last_sandbox_seq, at, traits));
     if (!draft.isFollowed || TERMINAL_SANDBOX_STATES.has(after.state)) return;
     let from = after.state;
     for (const to of decideStates(from, draft.eventType)) {
@@ -165,6 +164,23 @@ function plan(drafts: readonly EventDraft[], ids: Ids, at: Date) {
   return { facts, ended, rows };
 }
 
+const toProjection = (id: SandboxId, fact: SandboxFacts, lastRow: number): SandboxProjection => ({
+  id,
+  state: fact.state,
+  state_cause: fact.state_cause,
+  started_at: fact.started_at,
+  ended_at: fact.ended_at,
+  last_sandbox_seq: fact.last_sandbox_seq,
+  last_row: lastRow,
+  last_event_type: fact.last_event_type,
+  last_event_at: fact.last_event_at,
+  turn: fact.turn,
+  heartbeat_count: fact.heartbeat_count,
+  first_heartbeat_at: fact.first_heartbeat_at,
+  last_heartbeat_at: fact.last_heartbeat_at,
+  last_contact_at: fact.last_contact_at,
+});
+
 /** Appends at the end of a transaction: all row locks are held, and from here on the append lock is too. */
 export async function appendEvents(
   tx: Db,
@@ -172,43 +188,15 @@ export async function appendEvents(
   drafts: readonly EventDraft[],
 ): Promise<readonly EventRow[]> {
   if (drafts.length === 0) return [];
-  const { facts, ended, rows: numberless } = plan(drafts, deps.ids, deps.clock.now());
+  const { facts, ended, rows } = plan(drafts, deps.ids, deps.clock.now());
   // Nobody will ever read what still waits in a sandbox that has ended. Its rows are locked before the append lock.
   for (const id of ended) await expireMessages(tx, id);
-  const { last } = await takeSeqs.one(tx, numberless.length);
-  const rows = numberless.map((row, index): EventRow => ({ ...row, seq: last - numberless.length + 1 + index }));
-  await insertEvents(tx, toInsertText(rows));
-  const keyed = rows.filter((row) => row.client_event_id !== null && row.sandbox_id !== null);
-  if (keyed.length > 0) {
-    await insertKeys(
-      tx,
-      keyed.map((row) => row.sandbox_id ?? ""),
-      keyed.map((row) => row.client_event_id ?? ""),
-      keyed.map((row) => row.seq),
-    );
-  }
-  if (facts.size > 0) {
-    const lastSeqs = new Map(rows.map((row) => [row.sandbox_id, row.seq]));
-    await updateProjections(
-      tx,
-      [...facts].map(([id, fact]) => ({
-        id,
-        state: fact.state,
-        state_cause: fact.state_cause,
-        started_at: fact.started_at,
-        ended_at: fact.ended_at,
-        last_sandbox_seq: fact.last_sandbox_seq,
-        last_seq: lastSeqs.get(id) ?? 0,
-        last_event_type: fact.last_event_type,
-        last_event_at: fact.last_event_at,
-        turn: fact.turn,
-        heartbeat_count: fact.heartbeat_count,
-        first_heartbeat_at: fact.first_heartbeat_at,
-        last_heartbeat_at: fact.last_heartbeat_at,
-        last_contact_at: fact.last_contact_at,
-      })),
-    );
-  }
+  const lastRows = new Map(rows.map((row, index) => [row.sandbox_id, index + 1]));
+  const projections = [...facts].map(([id, fact]) => toProjection(id, fact, lastRows.get(id) ?? 0));
+  const { before } = await appendRows.one(tx, rows.length, toRowsText(rows), projections);
+  rows.forEach((row, index) => {
+    row.seq = before + 1 + index;
+  });
   return rows;
 }
 

@@ -2,12 +2,14 @@
 import { EventId, SandboxId, type EventQuery, type EventSource, type StoredEvent } from "@drover/contract";
 import { z } from "zod";
 import type { Statement } from "../ports/db.ts";
-import { command, query } from "./query.ts";
-import { empty, join, sql } from "./sql.ts";
+import { query } from "./query.ts";
+import type { SandboxProjection } from "./sandboxes.ts";
+import { empty, join, json, sql } from "./sql.ts";
 
 /** An event as it is appended. `data_text` is `event_data` in JSON, made once and used for the row, its size and its frame. */
 export interface EventRow {
-  readonly seq: number;
+  /** 0 until it is taken. */
+  seq: number;
   readonly id: EventId;
   readonly sandbox_id: SandboxId | null;
   readonly sandbox_seq: number | null;
@@ -30,45 +32,78 @@ export interface EventRow {
   readonly flags: number;
 }
 
-export const takeSeqs = query(
-  "events.take_seqs",
-  z.object({ last: z.number() }),
-  [1],
-  (count: number) => sql`select take_event_seqs(${count}) as last`,
-  { prepared: true },
-);
-
 const SAMPLE_ROWS = "[]";
 
-/** Rows travel as one JSON text, with each event_data spliced in as it was serialised: no array quoting, one parse. */
-export const insertEvents = command(
-  "events.insert",
-  [SAMPLE_ROWS],
-  (rows: string) => sql`
-  insert into events (seq, id, sandbox_id, sandbox_seq, project_id, task_id, entity_type, entity_id, event_type, event_data,
-    source, created_at, client_event_id, generation, caused_by, turn, tool, ref, size, flags)
-  select seq, id, sandbox_id, sandbox_seq, project_id, task_id, entity_type, entity_id, event_type, event_data,
-    source, created_at, client_event_id, generation, caused_by, turn, tool, ref, size, flags
-  from json_to_recordset(${rows}::json) as given (seq bigint, id uuid, sandbox_id text, sandbox_seq bigint, project_id text,
-    task_id text, entity_type text, entity_id text, event_type text, event_data jsonb, source text, created_at timestamptz,
-    client_event_id text, generation integer, caused_by uuid, turn integer, tool text, ref text, size integer, flags smallint)`,
+/** Appends in one statement, because each round trip is time in which everybody else waits for the append lock: takes
+ *  the numbers, writes events and keys, and moves the sandboxes' projections. Rows travel as one JSON text, with each
+ *  event_data spliced in as it was serialised: no array quoting, one parse. `before` is the number before the first. */
+export const appendRows = query(
+  "events.append",
+  z.object({ before: z.number() }),
+  [1, SAMPLE_ROWS, []],
+  (count: number, rows: string, projections: readonly SandboxProjection[]) => sql`
+  with taken as materialized (select take_event_seqs(${count}) - ${count} as before),
+  given as materialized (
+    select before + n as seq, given.*
+    from taken cross join json_to_recordset(${rows}::json) as given (n bigint, id uuid, sandbox_id text, sandbox_seq bigint,
+      project_id text, task_id text, entity_type text, entity_id text, event_type text, event_data jsonb, source text,
+      created_at timestamptz, client_event_id text, generation integer, caused_by uuid, turn integer, tool text, ref text,
+      size integer, flags smallint)
+  ), stored as (
+    insert into events (seq, id, sandbox_id, sandbox_seq, project_id, task_id, entity_type, entity_id, event_type, event_data,
+      source, created_at, client_event_id, generation, caused_by, turn, tool, ref, size, flags)
+    select seq, id, sandbox_id, sandbox_seq, project_id, task_id, entity_type, entity_id, event_type, event_data,
+      source, created_at, client_event_id, generation, caused_by, turn, tool, ref, size, flags
+    from given
+  ), keyed as (
+    insert into event_keys (sandbox_id, client_event_id, seq)
+    select sandbox_id, client_event_id, seq from given where client_event_id is not null
+  ), projected as (
+    update sandboxes s set state = p.state, state_cause = p.state_cause, started_at = p.started_at, ended_at = p.ended_at,
+      last_sandbox_seq = p.last_sandbox_seq, last_seq = before + p.last_row, last_event_type = p.last_event_type,
+      last_event_at = p.last_event_at, turn = p.turn, heartbeat_count = p.heartbeat_count,
+      first_heartbeat_at = p.first_heartbeat_at, last_heartbeat_at = p.last_heartbeat_at, last_contact_at = p.last_contact_at
+    from taken cross join json_to_recordset(${json(projections)}::json) as p (id text, state text, state_cause text,
+      started_at timestamptz, ended_at timestamptz, last_sandbox_seq bigint, last_row bigint, last_event_type text,
+      last_event_at timestamptz, turn integer, heartbeat_count bigint, first_heartbeat_at timestamptz,
+      last_heartbeat_at timestamptz, last_contact_at timestamptz)
+    where s.id = p.id
+  )
+  select before from taken`,
+  { trusted: true, prepared: true },
 );
 
-export function toInsertText(rows: readonly EventRow[]): string {
-  const parts = rows.map(({ data_text, shadows: _, ...columns }) => {
-    const head = JSON.stringify({ ...columns, size: Buffer.byteLength(data_text) });
-    return `${head.slice(0, -1)},"event_data":${data_text}}`;
+/** What all events of one worker have in common. */
+const toOriginText = (row: EventRow): string =>
+  JSON.stringify({
+    sandbox_id: row.sandbox_id,
+    project_id: row.project_id,
+    task_id: row.task_id,
+    entity_type: row.entity_type,
+    entity_id: row.entity_id,
+    generation: row.generation,
+    created_at: row.created_at,
+  }).slice(1, -1);
+
+export function toRowsText(rows: readonly EventRow[]): string {
+  const origins = new Map<string, string>();
+  const parts = rows.map((row, index) => {
+    const key = `${row.entity_type} ${row.entity_id} ${row.generation}`;
+    let origin = origins.get(key);
+    if (origin === undefined) {
+      origin = toOriginText(row);
+      origins.set(key, origin);
+    }
+    const size = Buffer.byteLength(row.data_text);
+    const names =
+      (row.client_event_id === null ? "" : `,"client_event_id":${JSON.stringify(row.client_event_id)}`) +
+      (row.tool === null ? "" : `,"tool":${JSON.stringify(row.tool)}`) +
+      (row.ref === null ? "" : `,"ref":${JSON.stringify(row.ref)}`) +
+      (row.caused_by === null ? "" : `,"caused_by":"${row.caused_by}"`);
+    return `{"n":${index + 1},"id":"${row.id}","sandbox_seq":${row.sandbox_seq},"event_type":${JSON.stringify(row.event_type)},"source":"${row.source}","turn":${row.turn},"size":${size},"flags":${row.flags},${origin}${names},"event_data":${row.data_text}}`;
   });
   return `[${parts.join(",")}]`;
 }
-
-export const insertKeys = command(
-  "events.insert_keys",
-  [["drover-00000000-000000"], ["k"], [1]],
-  (sandboxIds: readonly string[], keys: readonly string[], seqs: readonly number[]) => sql`
-  insert into event_keys (sandbox_id, client_event_id, seq)
-  select * from unnest(${sandboxIds}::text[], ${keys}::text[], ${seqs}::bigint[])`,
-);
 
 const KeyRow = z.object({
   sandbox_id: SandboxId,
@@ -88,7 +123,8 @@ export const listKeys = query(
   (sandboxIds: readonly string[], keys: readonly string[]) => sql`
   select k.sandbox_id, k.client_event_id, e.seq, e.id, e.event_type, e.created_at
   from unnest(${sandboxIds}::text[], ${keys}::text[]) as given (sandbox_id, client_event_id)
-  join event_keys k using (sandbox_id, client_event_id)
+  cross join lateral (select k.* from event_keys k where k.sandbox_id = given.sandbox_id
+    and k.client_event_id = given.client_event_id limit 1) k
   join events e on e.seq = k.seq
   order by e.seq limit 100000`,
   { trusted: true, prepared: true },

@@ -189,7 +189,8 @@ export interface SandboxProjection {
   readonly started_at: Date | null;
   readonly ended_at: Date | null;
   readonly last_sandbox_seq: number;
-  readonly last_seq: number;
+  /** Which of the appended rows is its last, counted from 1. */
+  readonly last_row: number;
   readonly last_event_type: string | null;
   readonly last_event_at: Date | null;
   readonly turn: number;
@@ -198,20 +199,6 @@ export interface SandboxProjection {
   readonly last_heartbeat_at: Date | null;
   readonly last_contact_at: Date | null;
 }
-
-export const updateProjections = command(
-  "sandboxes.project_events",
-  [[]],
-  (rows: readonly SandboxProjection[]) => sql`
-  update sandboxes s set state = p.state, state_cause = p.state_cause, started_at = p.started_at, ended_at = p.ended_at,
-    last_sandbox_seq = p.last_sandbox_seq, last_seq = p.last_seq, last_event_type = p.last_event_type,
-    last_event_at = p.last_event_at, turn = p.turn, heartbeat_count = p.heartbeat_count,
-    first_heartbeat_at = p.first_heartbeat_at, last_heartbeat_at = p.last_heartbeat_at, last_contact_at = p.last_contact_at
-  from json_to_recordset(${json(rows)}::json) as p (id text, state text, state_cause text, started_at timestamptz,
-    ended_at timestamptz, last_sandbox_seq bigint, last_seq bigint, last_event_type text, last_event_at timestamptz,
-    turn integer, heartbeat_count bigint, first_heartbeat_at timestamptz, last_heartbeat_at timestamptz, last_contact_at timestamptz)
-  where s.id = p.id`,
-);
 
 export const closeSandbox = command(
   "sandboxes.close",
