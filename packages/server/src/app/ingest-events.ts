@@ -46,6 +46,8 @@ interface Outcome {
 
 const GROUP_EVENTS = 4_000;
 const GROUP_SUBMISSIONS = 256;
+/** After one repeated event more are to be expected: a worker that got no answer sends all again. */
+const REPEATS_MS = 10_000;
 
 /** Everything about an event that can be refused without the database is refused here, before it joins a group. */
 function prepare(event: NewEvent, deps: EventLogDeps): Prepared {
@@ -108,22 +110,24 @@ function planGroup(
   return { drafts, plans };
 }
 
-async function storeGroup(tx: Db, deps: EventLogDeps, group: readonly Submission[]) {
-  const ids = [...new Set(group.map((submission) => submission.worker.sandboxId))];
-  const sandboxes = new Map((await lockSandboxes(tx, ids)).map((row) => [row.id, row]));
+async function listStored(tx: Db, group: readonly Submission[]): Promise<readonly KeyRow[]> {
   const keyed = group.flatMap(({ worker, events }) =>
     events.flatMap((event) =>
       event.client_event_id === undefined ? [] : [{ sandboxId: worker.sandboxId, key: event.client_event_id }],
     ),
   );
-  const stored =
-    keyed.length === 0
-      ? []
-      : await listKeys(
-          tx,
-          keyed.map((one) => one.sandboxId),
-          keyed.map((one) => one.key),
-        );
+  if (keyed.length === 0) return [];
+  return await listKeys(
+    tx,
+    keyed.map((one) => one.sandboxId),
+    keyed.map((one) => one.key),
+  );
+}
+
+async function storeGroup(tx: Db, deps: EventLogDeps, group: readonly Submission[], mayRepeat: boolean) {
+  const ids = [...new Set(group.map((submission) => submission.worker.sandboxId))];
+  const sandboxes = new Map((await lockSandboxes(tx, ids)).map((row) => [row.id, row]));
+  const stored = mayRepeat ? await listStored(tx, group) : [];
   const { drafts, plans } = planGroup(group, sandboxes, stored);
   const rows = await appendEvents(tx, deps, drafts);
   deps.fault("ingest.before_commit");
@@ -152,12 +156,29 @@ export interface Ingest {
   batch(worker: WorkerIdentity, events: readonly NewEvent[]): Promise<BatchReceipt>;
 }
 
+/** The database has one of the keys already: an event of the group is a repeated one. */
+const isRepeat = (error: unknown): boolean => error instanceof Error && "code" in error && error.code === "23505";
+
 export function openIngest(deps: EventLogDeps): Ingest {
   let waiting: Submission[] = [];
   let isFlushing = false;
+  let repeatsUntilMs = 0;
+
+  /** Keys are new as a rule, and their constraint tells when one is not: only then, and for a while after, they are
+   *  looked up before. */
+  const storeRows = async (group: readonly Submission[]) => {
+    const nowMs = deps.clock.now().getTime();
+    try {
+      return await deps.db.tx((tx) => storeGroup(tx, deps, group, nowMs < repeatsUntilMs));
+    } catch (error) {
+      if (!isRepeat(error)) throw error;
+      repeatsUntilMs = nowMs + REPEATS_MS;
+      return await deps.db.tx((tx) => storeGroup(tx, deps, group, true));
+    }
+  };
 
   const storeOnce = async (group: readonly Submission[]) => {
-    const { rows, plans } = await deps.db.tx((tx) => storeGroup(tx, deps, group));
+    const { rows, plans } = await storeRows(group);
     deps.fault("ingest.committed");
     announce(deps, rows);
     deps.fault("ingest.published");
