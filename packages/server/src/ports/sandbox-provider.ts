@@ -106,7 +106,8 @@ export interface SandboxCapabilities {
 /** Contract: identity comes from `key` alone. `ensure` is idempotent per key and resolves when commands can run; `destroy` of
  *  a missing sandbox succeeds, ends every process in it and removes its files; `exec` ends with exactly one `exit`, also when
  *  the signal aborts, which kills the whole process group (SIGKILL); `upload` and `download` never follow a link out of the
- *  sandbox, and paths that are relative count from `/workspace`; every method honours its signal. Failures are AppError "sandbox.unavailable" (try again) or "sandbox.rejected" (do not). */
+ *  sandbox, and paths that are relative count from `/workspace`; every method honours its signal. Failures are AppError
+ *  "sandbox.unavailable" (try again) or "sandbox.rejected" (do not). */
 export interface SandboxProvider {
   readonly name: string;
   readonly capabilities: SandboxCapabilities;
