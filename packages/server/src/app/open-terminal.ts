@@ -44,9 +44,9 @@ export async function openTerminal(
       }
     } finally {
       // A recording that cannot be kept is no reason to hold up whoever closes the terminal.
-      saveRecording(deps, id, { recorder, size, openedBy: actor.tokenId })
+      void saveRecording(deps, id, { recorder, size, openedBy: actor.tokenId })
         .catch((error: unknown) => deps.log.warn("terminal.recording_lost", { sandbox: id, reason: String(error) }))
-        .then(saved.resolve, saved.reject);
+        .finally(saved.resolve);
     }
   };
   return {

@@ -55,9 +55,10 @@ const mayRemove = (actor: Person, row: SandboxRow | undefined): boolean =>
 async function listStrays(deps: Deps, actor: Person, listed: ReadonlySet<string>, signal: AbortSignal) {
   const strays: Stray[] = [];
   for (const name of deps.providers.names) {
-    // Expected: a provider that is not set up on this machine has nothing of ours.
+    // Expected: a provider that is not set up or away. What it holds is found when it is back.
     const provider = await deps.providers.open(name).catch(() => undefined);
-    for (const ref of (await provider?.list(installationLabels(deps.installation), signal)) ?? []) {
+    const found = (await provider?.list(installationLabels(deps.installation), signal).catch(() => [])) ?? [];
+    for (const ref of found) {
       const labels = parseLabels(ref);
       if (provider === undefined || labels === undefined || listed.has(ref.key)) continue;
       const row = await loadSandbox.maybe(deps.db, labels.sandboxId);

@@ -50,8 +50,9 @@ function openScreen(server: TestServer, id: string, options: Options = {}): Scre
   };
 }
 
-const ready = (screen: Screen) =>
-  expect.poll(() => screen.frames, { timeout: 20_000, interval: 20 }).toContainEqual({ type: "ready" });
+const ready = async (screen: Screen) => {
+  await expect.poll(() => screen.frames, { timeout: 20_000, interval: 20 }).toContainEqual({ type: "ready" });
+};
 
 const recordings = async (server: TestServer, id: string) =>
   (await server.call("GET", `/sandboxes/${id}/terminal`)).body.items;
