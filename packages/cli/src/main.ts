@@ -2,8 +2,10 @@
 /** Drover's command line: the process around a command. */
 import { createInterface } from "node:readline/promises";
 import { text } from "node:stream/consumers";
+import { setTimeout } from "node:timers/promises";
 import { createClient } from "@drover/client";
 import manifest from "../package.json" with { type: "json" };
+import { openConsole } from "./console.ts";
 import { runCommand } from "./run-command.ts";
 import { toPaint } from "./terminal.ts";
 
@@ -39,6 +41,9 @@ process.exitCode = await runCommand(
     warn: (line) => process.stderr.write(`${line}\n`),
     ask: process.stdin.isTTY ? ask : undefined,
     readInput: () => text(process.stdin),
+    write: (to, text) => void (to === "out" ? process.stdout : process.stderr).write(text),
+    wait: (ms) => setTimeout(ms, undefined, { signal: stopping.signal }).catch(() => undefined),
+    console: openConsole(process.stdin, process.stdout),
     createClient,
   },
   process.argv.slice(2),

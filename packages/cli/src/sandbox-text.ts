@@ -8,13 +8,27 @@ export function formatSandboxes(sandboxes: readonly Sandbox[], now: Date, width:
   const rows = sandboxes.map((one) => [
     one.id,
     one.state,
+    one.provider,
     one.health,
     String(one.turn),
     String(one.event_count),
     toElapsed(one.created_at, now),
     one.prompt ?? one.runtime ?? "",
   ]);
-  return formatTable(["ID", "STATE", "HEALTH", "TURN", "EVENTS", "AGE", "WORK"], rows, width);
+  return formatTable(["ID", "STATE", "PROVIDER", "HEALTH", "TURN", "EVENTS", "AGE", "WORK"], rows, width);
+}
+
+/** What was asked for, and what really enforces it. */
+function toLimits({ resources, enforced_by: by }: Sandbox): string | null {
+  if (resources === null) return null;
+  const amounts = [
+    ["memory", `${resources.memory_gb.value} GiB memory`],
+    ["cpu", `${resources.cpu.value} cores`],
+    ["disk", `${resources.disk_gb.value} GiB disk`],
+  ] as const;
+  const told = amounts.map(([name, text]) => (by?.[name] === undefined ? text : `${text} (${by[name]})`));
+  const others = Object.entries(by ?? {}).filter(([name]) => !amounts.some(([known]) => known === name));
+  return [...told, ...others.map(([name, enforcer]) => `${name}: ${enforcer}`)].join(", ");
 }
 
 export function formatSandbox(sandbox: Sandbox, now: Date, width: number): readonly string[] {
@@ -26,6 +40,7 @@ export function formatSandbox(sandbox: Sandbox, now: Date, width: number): reado
     ["health", sandbox.health],
     ["generation", sandbox.generation],
     ["provider", sandbox.provider_id === null ? sandbox.provider : `${sandbox.provider} ${sandbox.provider_id}`],
+    ["limits", toLimits(sandbox)],
     ["runtime", sandbox.model === null ? sandbox.runtime : `${sandbox.runtime ?? ""} ${sandbox.model}`.trim()],
     ["project", sandbox.project_id],
     ["task", sandbox.task_id],

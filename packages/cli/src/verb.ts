@@ -30,6 +30,15 @@ export interface Arguments {
   readonly all: (flag: string) => readonly string[];
 }
 
+/** A terminal whose keys can be taken over. */
+export interface Console {
+  size(): { readonly columns: number; readonly rows: number };
+  onResize(listener: () => void): void;
+  write(bytes: Uint8Array): void;
+  /** Every key goes to the listener, Ctrl-C too, until the returned function gives the terminal back as it was. */
+  takeOver(onKeys: (bytes: Uint8Array) => void): () => void;
+}
+
 /** The process as a verb sees it; tests give another. */
 export interface Context {
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -48,5 +57,11 @@ export interface Context {
   /** Undefined when nobody can answer. */
   readonly ask: ((question: string) => Promise<string>) | undefined;
   readonly readInput: () => Promise<string>;
+  /** Text as it is, without a line end of ours. */
+  readonly write: (to: "out" | "err", text: string) => void;
+  /** Ends early when `signal` aborts. */
+  readonly wait: (ms: number) => Promise<void>;
+  /** The terminal of this process; undefined when there is none. */
+  readonly console: Console | undefined;
   readonly createClient: (options: ClientOptions) => Client;
 }

@@ -62,6 +62,12 @@ describe("what is not understood", () => {
     [["ls", "--status", "asleep"], /there is only pending, creating/],
     [["token", "toString"], /usage: drover token create/],
     [["token", "create", "x", "--role", "god"], /--role is one of viewer, operator, admin/],
+    [["run"], /usage: drover run/],
+    [["run", "x", "--memory", "lots"], /--memory takes a number, not "lots"/],
+    [["run", "x", "--provider", "cloud"], /provider/],
+    [["exec", id], /usage: drover exec/],
+    [["exec", id, "--env", "x", "--", "true"], /--env takes name=value, not "x"/],
+    [["attach", id], /there is no terminal here/],
     [["rm", id], "drover: nobody can answer here; add --yes.\nSee: drover help rm"],
   ] as const)("%j", async ([argv, complaint]) => {
     const { context, err, requests } = toTrial();
@@ -108,8 +114,8 @@ describe("ls and show", () => {
     expect(await runCommand(context, ["ls"])).toBe(0);
     expect(await runCommand(context, ["show", id])).toBe(0);
     expect(out.slice(0, 2)).toEqual([
-      "ID                      STATE    HEALTH  TURN  EVENTS  AGE  WORK",
-      "drover-00000001-00000a  running  alive   3     120     1h   Make the parser fas…",
+      "ID                      STATE    PROVIDER  HEALTH  TURN  EVENTS  AGE  WORK",
+      "drover-00000001-00000a  running  local     alive   3     120     1h   Make the …",
     ]);
     expect(out).toContain("branch      drover/parser");
     expect(out).toContain("            faster and explain why each change matters in the pull request");

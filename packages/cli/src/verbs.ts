@@ -1,14 +1,39 @@
 /** Every verb of the command line, in the order in which help lists them. */
 import type { Verb } from "./verb.ts";
+import { attach } from "./verbs/attach.ts";
 import { config } from "./verbs/config.ts";
 import { events } from "./verbs/events.ts";
+import { exec } from "./verbs/exec.ts";
 import { toHelp } from "./verbs/help.ts";
+import { logs } from "./verbs/logs.ts";
 import { ls } from "./verbs/ls.ts";
+import { pause } from "./verbs/pause.ts";
+import { prune } from "./verbs/prune.ts";
+import { resume } from "./verbs/resume.ts";
 import { rm } from "./verbs/rm.ts";
+import { run } from "./verbs/run.ts";
 import { send } from "./verbs/send.ts";
 import { show } from "./verbs/show.ts";
 import { token } from "./verbs/token.ts";
 import { up } from "./verbs/up.ts";
 import { worker } from "./verbs/worker.ts";
 
-export const VERBS: readonly Verb[] = [up, ls, show, events, send, rm, token, config, worker, toHelp(() => VERBS)];
+export const VERBS: readonly Verb[] = [
+  up,
+  run,
+  ls,
+  show,
+  events,
+  send,
+  logs,
+  exec,
+  attach,
+  pause,
+  resume,
+  rm,
+  prune,
+  token,
+  config,
+  worker,
+  toHelp(() => VERBS),
+];

@@ -5,6 +5,7 @@ import { iterateEvents, type EventsOptions, type StreamOpener } from "./event-it
 import { EventStream } from "./event-stream.ts";
 import { SandboxLog, type SandboxLogOptions } from "./sandbox-log.ts";
 import { toSocketAddress } from "./stream-address.ts";
+import { openTerminal, type TerminalOptions, type TerminalSession } from "./terminal-session.ts";
 import { systemTimers, type Timers } from "./timers.ts";
 import { waitFor, type EventPredicate, type WaitOptions } from "./wait-for.ts";
 
@@ -28,6 +29,8 @@ interface Live {
   openStream: StreamOpener;
   /** One sandbox's log as a store; close it when done. */
   openSandboxLog(sandboxId: string, options?: SandboxLogOptions): SandboxLog;
+  /** A terminal in a sandbox; close it when done. */
+  openTerminal(sandboxId: string, options: TerminalOptions): Promise<TerminalSession>;
 }
 
 export type Client = Calls & Live;
@@ -55,5 +58,11 @@ export function createClient(options: ClientOptions = {}): Client {
     waitFor: (sandboxId, what, given) => waitFor(openStream, timers, sandboxId, what, given),
     openSandboxLog: (sandboxId, given = {}) =>
       new SandboxLog({ timers, random, ...given, sandboxId, openStream, loadEvents: calls.listSandboxEvents }),
+    openTerminal: (sandboxId, given) =>
+      openTerminal(
+        { baseUrl, token: options.token, WebSocket: options.WebSocket ?? globalThis.WebSocket },
+        sandboxId,
+        given,
+      ),
   };
 }

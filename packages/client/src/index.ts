@@ -9,6 +9,7 @@ export type { StreamPhase, StreamState, StreamStats } from "./stream-state.ts";
 export { toLogEvent, type LogEvent } from "./log-event.ts";
 export { SandboxLog, type LogSnapshot, type LogStats, type SandboxLogOptions } from "./sandbox-log.ts";
 export type { EventPredicate, WaitOptions } from "./wait-for.ts";
+export type { TerminalOptions, TerminalSession } from "./terminal-session.ts";
 export type { Timers } from "./timers.ts";
 export { EventFeed, type EventFeedOptions, type EventFeedSnapshot } from "./event-feed.ts";
 export { SandboxWatch, type MessageDraft, type SandboxSnapshot } from "./sandbox-watch.ts";

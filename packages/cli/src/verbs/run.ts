@@ -1,0 +1,86 @@
+/** drover run: a sandbox in which an agent works on a prompt. */
+import { NewSandbox } from "@drover/contract";
+import { parseAssignments } from "../assignments.ts";
+import { takePositionals } from "../arguments.ts";
+import { connect } from "../connection.ts";
+import { EXIT, UsageError } from "../exit-code.ts";
+import { followSandbox } from "../follow-sandbox.ts";
+import type { Arguments, Verb } from "../verb.ts";
+
+function parseAmount(args: Arguments, flag: string): number | undefined {
+  const text = args.get(flag);
+  if (text === undefined) return undefined;
+  const amount = Number(text.replace(/gb?$/i, ""));
+  if (!(amount > 0)) throw new UsageError(`--${flag} takes a number, not ${JSON.stringify(text)}`, run.name);
+  return amount;
+}
+
+const FIELDS: Readonly<Record<string, string>> = {
+  provider: "provider",
+  runtime: "runtime",
+  model: "model",
+  repo: "repo",
+  branch: "base_branch",
+  project: "project_id",
+  image: "image",
+  snapshot: "snapshot",
+  network: "network",
+};
+
+function toRequest(args: Arguments, prompt: string): NewSandbox {
+  const resources = {
+    memory_gb: parseAmount(args, "memory"),
+    cpu: parseAmount(args, "cpu"),
+    disk_gb: parseAmount(args, "disk"),
+  };
+  const given = {
+    prompt,
+    ...Object.fromEntries(Object.entries(FIELDS).map(([flag, field]) => [field, args.get(flag)])),
+    env: parseAssignments(run, args, "env"),
+    labels: parseAssignments(run, args, "label"),
+    ...(Object.values(resources).every((one) => one === undefined) ? {} : { resources }),
+  };
+  const parsed = NewSandbox.safeParse(given);
+  if (parsed.success) return parsed.data;
+  const [issue] = parsed.error.issues;
+  throw new UsageError(`${issue?.path.join(".") ?? ""}: ${issue?.message ?? "is not valid"}`, run.name);
+}
+
+export const run: Verb = {
+  name: "run",
+  summary: "Start a sandbox in which an agent works on a prompt.",
+  usage: "<prompt...> [flags]",
+  isRemote: true,
+  flags: [
+    { name: "follow", short: "f", doc: "Show what happens until the work ends; Ctrl-C leaves it running." },
+    { name: "provider", value: "name", doc: "What makes the sandbox: local, docker, daytona." },
+    { name: "runtime", value: "name", doc: "Which agent works in it." },
+    { name: "model", value: "name", doc: "Which model the agent uses." },
+    { name: "repo", value: "address", doc: "Repository that is checked out in the workspace." },
+    { name: "branch", value: "name", doc: "Branch of the repository to start from." },
+    { name: "memory", value: "gib", doc: "Memory of the sandbox in GiB." },
+    { name: "cpu", value: "cores", doc: "Processor cores of the sandbox." },
+    { name: "disk", value: "gib", doc: "Disk of the sandbox in GiB." },
+    { name: "network", value: "mode", doc: "none, allowlist or open." },
+    { name: "env", short: "e", value: "name=value", many: true, doc: "A variable of the sandbox; never a secret." },
+    { name: "label", value: "name=value", many: true, doc: "A label; may be repeated." },
+    { name: "image", value: "name", doc: "Image, where the provider uses images." },
+    { name: "snapshot", value: "name", doc: "Snapshot to start from, where the provider has them." },
+    { name: "project", value: "id", doc: "Project it belongs to." },
+  ],
+  details:
+    "Prints the sandbox's id. A prompt of `-` is read from standard input. With --follow the exit code says how the work ended: 0 completed, 1 failed or ended otherwise.",
+  async run(context, args) {
+    const words = takePositionals(run, args, 1, Number.POSITIVE_INFINITY).join(" ");
+    const prompt = words === "-" ? (await context.readInput()).trimEnd() : words;
+    const body = toRequest(args, prompt);
+    const client = connect(context, args);
+    const sandbox = await client.createSandbox({ body }, { signal: context.signal });
+    if (!args.has("follow")) {
+      context.print(args.has("json") ? JSON.stringify(sandbox, null, 2) : sandbox.id);
+      return EXIT.ok;
+    }
+    context.warn(`${sandbox.id} (${sandbox.provider})`);
+    return followSandbox(context, client, sandbox, args.has("json"));
+  },
+};
