@@ -128,7 +128,7 @@ export async function openLocalProvider(options: LocalOptions): Promise<SandboxP
 
   const residentsOf = async (place: Place): Promise<readonly Resident[]> => {
     const [pid, note] = [await findPid(place), await readNote(place)];
-    const below = pid === undefined ? [] : await listResidents(pid);
+    const below = pid === undefined ? [] : listResidents(pid);
     return isPlain && note !== undefined ? listPlainProcesses(note, pid, below) : below;
   };
   const countOomKills = async (key: string): Promise<number> =>
@@ -343,7 +343,7 @@ export async function openLocalProvider(options: LocalOptions): Promise<SandboxP
         enforcedBy: {
           memory: groups?.kind ?? "watchdog",
           cpu: groups?.kind ?? "none",
-          processes: groups?.kind ?? "rlimit",
+          processes: groups?.kind ?? (isPlain && !isRoot ? "none" : "rlimit"),
           disk: "watchdog",
           network: isPlain ? "none" : "namespaces",
           isolation: isPlain ? "unsafe" : "namespaces",

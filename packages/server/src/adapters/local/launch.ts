@@ -23,12 +23,13 @@ const CONTROL_FD = 3;
 const SECCOMP_FD = 4;
 const SAID_CHARACTERS = 2_000;
 
-/** Notes who it is, joins the groups, then becomes the rest of its arguments. `setsid --fork` before it lets it outlive us. */
+/** Notes who it is, joins the groups, goes first should the host run out of memory, then becomes the rest of its arguments. `setsid --fork` before it lets it outlive us. */
 const NOTE_AND_JOIN = `set -eu
 process=$1 groups=$2; shift 2
 IFS='
 '
 for file in $groups; do echo $$ > "$file"; done
+echo 1000 > /proc/self/oom_score_adj
 cat /proc/$$/stat > "$process"
 exec "$@"`;
 
@@ -67,6 +68,14 @@ export const PLAIN_MARK = "DROVER_PLAIN_SANDBOX";
 const mergedDirectories = () =>
   MERGED_DIRECTORIES.filter((name) => existsSync(`/${name}`) && lstatSync(`/${name}`).isSymbolicLink());
 
+const toLimits = (limits: SandboxLimits, isAlone: boolean): readonly string[] => [
+  TOOLS.prlimit,
+  ...(isAlone ? [`--nproc=${limits.processes}`] : []),
+  `--fsize=${limits.diskBytes}`,
+  "--core=0",
+  "--",
+];
+
 const toBubblewrapArgv = (options: LaunchOptions, bubblewrap: string, own: Mounts): readonly string[] => [
   bubblewrap,
   ...toBubblewrapArgs({
@@ -74,7 +83,9 @@ const toBubblewrapArgv = (options: LaunchOptions, bubblewrap: string, own: Mount
     seccompFd: buildSeccompFilter(process.arch) === undefined ? undefined : SECCOMP_FD,
     temporaryBytes: Math.min(TEMPORARY_BYTES, Math.floor(options.limits.memoryBytes / 2)),
     merged: mergedDirectories(),
+    // Inside: what is limited before the user namespace is made counts all processes of this user, the server's too.
     command: [
+      ...toLimits(options.limits, true),
       ...(options.runtime.hasLoader ? [`${INSIDE.runtime}/loader`] : []),
       `${INSIDE.runtime}/bin/node`,
       `${INSIDE.runtime}/supervisor.mjs`,
@@ -111,18 +122,10 @@ function toArgv(options: LaunchOptions): readonly string[] {
   const own = toOwn(options);
   const inner =
     options.bubblewrap === undefined
-      ? toPlainArgv(uid === null ? own : SHOWN, place.key)
+      ? [...toLimits(limits, uid !== null), ...toPlainArgv(uid === null ? own : SHOWN, place.key)]
       : toBubblewrapArgv(options, options.bubblewrap, own);
-  const limited = [
-    TOOLS.prlimit,
-    `--nproc=${limits.processes}`,
-    `--fsize=${limits.diskBytes}`,
-    "--core=0",
-    "--",
-    ...inner,
-  ];
   const noted = [TOOLS.sh, "-c", NOTE_AND_JOIN, "sh", place.process, options.groupFiles.join("\n")];
-  if (uid === null) return [TOOLS.setsid, "--fork", ...noted, TOOLS.env, "-i", ...limited];
+  if (uid === null) return [TOOLS.setsid, "--fork", ...noted, TOOLS.env, "-i", ...inner];
   const unprivileged = [
     TOOLS.env,
     "-i",
@@ -133,7 +136,7 @@ function toArgv(options: LaunchOptions): readonly string[] {
     "--bounding-set=-all",
     "--inh-caps=-all",
     "--",
-    ...limited,
+    ...inner,
   ];
   return [
     TOOLS.setsid,

