@@ -18,6 +18,7 @@ import { openGitMirrors } from "./adapters/git-mirror.ts";
 import { randomIds } from "./adapters/ids-random.ts";
 import { startPostgres } from "./adapters/postgres-embedded.ts";
 import { openVault } from "./adapters/vault-file.ts";
+import { openDaytona } from "./adapters/sandbox-daytona.ts";
 import { openDocker } from "./adapters/sandbox-docker.ts";
 import { openLocalProvider } from "./adapters/sandbox-local.ts";
 import { openCredentials } from "./app/credential.ts";
@@ -149,6 +150,15 @@ async function openServer(options: ServerOptions, cleanup: ReturnType<typeof ope
         worker: join(worker, "worker.mjs"),
         log,
         isUnsafe: config.unsafeNoSandbox,
+      }),
+    daytona: async () =>
+      openDaytona({
+        apiKey: config.daytonaApiKey,
+        apiUrl: config.daytonaApiUrl,
+        target: config.daytonaTarget,
+        snapshot: config.daytonaSnapshot,
+        image: config.sandboxImage,
+        timeoutSeconds: config.daytonaTimeoutSeconds,
       }),
     docker: () =>
       openDocker({ host: config.dockerHost, image: config.sandboxImage, base: join(dataDir.path, "containers") }),

@@ -21,7 +21,7 @@ function toArguments(directory: string, env: Readonly<Record<string, string>>): 
   const places = { tmp: "/tmp", run: "/run", workspace: "/workspace", home: "/home/daytona" };
   const files = ["/etc/alternatives", "/etc/ld.so.cache", "/etc/passwd", "/etc/group"];
   return [
-    ["--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-net"],
+    ["--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts"],
     ["--uid", "0", "--gid", "0", "--die-with-parent", "--new-session", "--clearenv"],
     ["--ro-bind", "/usr", "/usr", "--symlink", "usr/bin", "/bin", "--symlink", "usr/sbin", "/sbin"],
     ["--symlink", "usr/lib", "/lib", "--symlink", "usr/lib64", "/lib64"],
