@@ -2,6 +2,7 @@
 import type { Verb } from "./verb.ts";
 import { attach } from "./verbs/attach.ts";
 import { config } from "./verbs/config.ts";
+import { doctor } from "./verbs/doctor.ts";
 import { events } from "./verbs/events.ts";
 import { exec } from "./verbs/exec.ts";
 import { toHelp } from "./verbs/help.ts";
@@ -34,6 +35,7 @@ export const VERBS: readonly Verb[] = [
   prune,
   token,
   config,
+  doctor,
   worker,
   toHelp(() => VERBS),
 ];

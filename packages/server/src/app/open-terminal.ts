@@ -51,13 +51,13 @@ export async function openTerminal(
   };
   return {
     output: output(),
-    write: terminal.write,
+    write: (bytes) => terminal.write(bytes),
     resize: (next) => {
       recorder.resize(next, deps.clock.now());
       terminal.resize(next.columns, next.rows);
     },
     exited: terminal.exited,
-    close: terminal.close,
+    close: () => terminal.close(),
     saved: saved.promise,
   };
 }

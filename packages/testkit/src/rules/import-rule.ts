@@ -33,6 +33,7 @@ const RULES: Readonly<Record<string, Rule>> = {
   "server/loop.ts": { packages: [], places: ["server/ports"] },
   "server/loops.ts": { packages: [], places: ["server/app", "server/loop.ts", "server/ports"] },
   "server/main.ts": { packages: ["contract", "core", "node", "npm"], places: "all" },
+  "server/probe.ts": { packages: ["contract", "node"], places: ["server/adapters", "server/ports"] },
   "server/index.ts": { packages: [], places: "all" },
 };
 
