@@ -1,0 +1,190 @@
+/** The server as `drover up` starts it, with its own Postgres: killed on demand, and started again on the same directory. */
+import { spawn, type ChildProcess } from "node:child_process";
+import { createWriteStream, readFileSync, type WriteStream } from "node:fs";
+import { createServer, type AddressInfo } from "node:net";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { openPostgres } from "../../../server/src/adapters/db-postgres.ts";
+import type { Db } from "../../../server/src/ports/db.ts";
+import type { FaultPoint } from "../../../server/src/ports/fault.ts";
+import type { Tally } from "./tally.ts";
+
+const MAIN = join(import.meta.dirname, "../../../cli/src/main.ts");
+const READY_MS = 90_000;
+const STOP_MS = 30_000;
+
+export const ADMIN_TOKEN = "drv_u_the-admin-of-the-chaos";
+
+export interface ServerUnderFire {
+  readonly url: string;
+  /** Straight to its Postgres. */
+  readonly db: Db;
+  /** What went wrong with the process itself. */
+  readonly complaints: readonly string[];
+  /** Aborted when there is no hope: it ended by itself. */
+  readonly hopeless: AbortSignal;
+  /** Resolves when it serves. */
+  ready(): Promise<void>;
+  kill(): void;
+  /** Kills it now, unless it is about to die at a point already, and lets the next life die at the n-th pass of the point. */
+  killAt(point: FaultPoint, nth: number): void;
+  killPostgres(part: "postmaster" | "backend"): void;
+  /** Kills it and keeps it down until `comeBack`. */
+  stayAway(): Promise<void>;
+  comeBack(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+async function findFreePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => void server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise<void>((resolve) => void server.close(() => resolve()));
+  return port;
+}
+
+const sendSignal = (pid: number | undefined, signal: NodeJS.Signals): boolean => {
+  try {
+    return pid !== undefined && process.kill(pid, signal);
+  } catch {
+    // Expected: it is gone already.
+    return false;
+  }
+};
+
+/** Its process id, and those of the processes it has started. */
+function findPostgres(
+  dataDir: string,
+): { readonly postmaster: number; readonly backends: readonly number[] } | undefined {
+  try {
+    const postmaster = Number(readFileSync(join(dataDir, "pg/postmaster.pid"), "utf8").split("\n")[0]);
+    const children = readFileSync(`/proc/${postmaster}/task/${postmaster}/children`, "utf8").trim().split(" ");
+    const isBackend = (pid: string) =>
+      / drover .*(?:idle|SELECT|INSERT|COMMIT|UPDATE|BEGIN)/.test(readFileSync(`/proc/${pid}/cmdline`, "utf8"));
+    return { postmaster, backends: children.filter((pid) => pid !== "" && isBackend(pid)).map(Number) };
+  } catch {
+    // Expected: it is being started, or has just ended.
+    return undefined;
+  }
+}
+
+interface Life {
+  readonly child: ChildProcess;
+  readonly fault: string | undefined;
+  readonly ready: Promise<void>;
+  /** `0`, `SIGKILL`, ... */
+  readonly gone: Promise<string>;
+}
+
+function startLife(env: NodeJS.ProcessEnv, fault: string | undefined, log: WriteStream): Life {
+  const child = spawn(process.execPath, [MAIN, "up"], {
+    env: { ...env, ...(fault === undefined ? {} : { DROVER_FAULT: fault }) },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  child.stderr.pipe(log, { end: false });
+  const ready = Promise.withResolvers<void>();
+  createInterface({ input: child.stdout }).on("line", (line) => line.startsWith("drover ready") && ready.resolve());
+  const gone = new Promise<string>(
+    (resolve) => void child.once("exit", (code, signal) => resolve(signal ?? String(code))),
+  );
+  return { child, fault, ready: ready.promise, gone };
+}
+
+export async function startServerUnderFire(directory: string, tally: Tally): Promise<ServerUnderFire> {
+  const port = await findFreePort();
+  const dataDir = join(directory, "data");
+  const log = createWriteStream(join(directory, "server.log"), { flags: "a" });
+  const env = {
+    PATH: process.env["PATH"],
+    HOME: directory,
+    // A start takes half the time when the sources are compiled once for all of them.
+    NODE_COMPILE_CACHE: join(directory, "compiled"),
+    DROVER_PORT: String(port),
+    DROVER_DATA_DIR: dataDir,
+    DROVER_ADMIN_TOKEN: ADMIN_TOKEN,
+    DROVER_LOG_LEVEL: "warn",
+    DROVER_DEMO: "false",
+  };
+  const complaints: string[] = [];
+  const giveUp = new AbortController();
+  const complain = (complaint: string) => {
+    complaints.push(complaint);
+    giveUp.abort(new Error(complaint));
+  };
+  const faults: string[] = [];
+  let isStopping = false;
+  let isAway: { readonly promise: Promise<void>; readonly resolve: () => void } | undefined;
+  let life: Life;
+
+  const begin = () => {
+    const mine = startLife(env, faults.shift(), log);
+    life = mine;
+    const slow = setTimeout(() => complain(`the server was not ready after ${READY_MS} ms`), READY_MS);
+    const settle = () => clearTimeout(slow);
+    mine.ready.then(settle, settle);
+    void mine.gone.then(async (how) => {
+      settle();
+      if (isStopping) return;
+      if (how !== "SIGKILL") return complain(`the server ended by itself: ${how}`);
+      tally.count(mine.child.killed ? "server, at any time" : `server at ${mine.fault?.split(":")[0]}`);
+      await isAway?.promise;
+      begin();
+    });
+  };
+  begin();
+
+  const ready = async () => {
+    for (;;) {
+      const mine = life;
+      await Promise.race([mine.ready, mine.gone]);
+      if (giveUp.signal.aborted) return;
+      if (life === mine && mine.child.exitCode === null && mine.child.signalCode === null) return;
+      // It died before it served: the next life is about to begin.
+      await new Promise<void>((resolve) => void setTimeout(resolve, 10));
+    }
+  };
+
+  return {
+    url: `http://127.0.0.1:${port}`,
+    db: openPostgres({
+      url: `postgresql://drover@/postgres?host=${encodeURIComponent(join(dataDir, "run"))}&sslmode=disable`,
+      maxConnections: 3,
+    }),
+    complaints,
+    hopeless: giveUp.signal,
+    ready,
+    kill: () => void life.child.kill("SIGKILL"),
+    killAt: (point, nth) => {
+      faults.push(`${point}:${nth}`);
+      if (life.fault === undefined) life.child.kill("SIGKILL");
+    },
+    killPostgres: (part) => {
+      const found = findPostgres(dataDir);
+      const pid = part === "postmaster" ? found?.postmaster : found?.backends.at(-1);
+      if (sendSignal(pid, "SIGKILL")) tally.count(`postgres, ${part}`);
+    },
+    stayAway: async () => {
+      isAway = Promise.withResolvers<void>();
+      const { gone, child } = life;
+      child.kill("SIGKILL");
+      await gone;
+    },
+    comeBack: async () => {
+      isAway?.resolve();
+      isAway = undefined;
+      await new Promise<void>((resolve) => void setImmediate(resolve));
+      await ready();
+    },
+    stop: async () => {
+      isStopping = true;
+      await ready();
+      const { gone, child } = life;
+      child.kill("SIGTERM");
+      const late = setTimeout(() => child.kill("SIGKILL"), STOP_MS);
+      const how = await gone;
+      clearTimeout(late);
+      if (how !== "0") complaints.push(`the server did not stop cleanly: ${how}`);
+      log.end();
+    },
+  };
+}
