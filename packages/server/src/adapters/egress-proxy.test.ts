@@ -6,8 +6,9 @@ import { connect, createServer, type AddressInfo, type Server } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { SandboxId } from "@drover/contract";
-import { decideAddresses, decideTarget, toEgressRule, toTarget, type EgressPolicy } from "@drover/core";
+import { toEgressRule, type EgressPolicy } from "@drover/core";
 import { expect, onTestFinished, test } from "vitest";
+import { toJudge } from "../app/govern-egress.ts";
 import { openEgressProxy } from "./egress-proxy.ts";
 
 const ID = "drover-00000000-000000" as SandboxId;
@@ -45,16 +46,11 @@ async function openProxy(
       return answers[host] ?? [];
     },
   });
-  await proxy.open(ID, folder, {
-    judgeTarget: async (authority) => {
-      const target = toTarget(authority);
-      const decision = decideTarget(policy, target);
-      if (!decision.ok) return decision;
-      return target === undefined ? { ok: false, reason: "not_a_host" } : { ok: true, target };
-    },
-    judgeAddresses: async (target, addresses) => decideAddresses(policy, target, addresses),
-    note: (authority, outcome, reason) => notes.push(`${authority} ${outcome} ${reason}`),
-  });
+  const judge = toJudge(
+    async () => policy,
+    (authority, outcome, reason) => notes.push(`${authority} ${outcome} ${reason}`),
+  );
+  await proxy.open(ID, folder, judge);
   onTestFinished(async () => {
     await proxy.closeAll();
     await rm(folder, { recursive: true, force: true });

@@ -137,6 +137,18 @@ function openTally(deps: Deps, sandboxId: SandboxId) {
   };
 }
 
+/** A policy as the proxy asks it. */
+export const toJudge = (policy: () => Promise<EgressPolicy>, note: EgressJudge["note"]): EgressJudge => ({
+  judgeTarget: async (authority) => {
+    const target = toTarget(authority);
+    const decision = decideTarget(await policy(), target);
+    if (!decision.ok) return decision;
+    return target === undefined ? { ok: false, reason: "not_a_host" } : { ok: true, target };
+  },
+  judgeAddresses: async (target, addresses) => decideAddresses(await policy(), target, addresses),
+  note,
+});
+
 export async function openEgress(
   deps: Deps,
   provider: SandboxProvider,
@@ -148,16 +160,9 @@ export async function openEgress(
   let known: Promise<EgressPolicy> | undefined;
   const policy = () => (known ??= loadPolicy(deps.egress, toNetwork(row.network)));
   const tally = openTally(deps, row.id);
-  const judge: EgressJudge = {
-    judgeTarget: async (authority) => {
-      const target = toTarget(authority);
-      const decision = decideTarget(await policy(), target);
-      if (!decision.ok) return decision;
-      return target === undefined ? { ok: false, reason: "not_a_host" } : { ok: true, target };
-    },
-    judgeAddresses: async (target, addresses) => decideAddresses(await policy(), target, addresses),
-    note: (authority, decision, reason) => tally.note({ ...toShown(authority), decision, reason }),
-  };
+  const judge = toJudge(policy, (authority, decision, reason) =>
+    tally.note({ ...toShown(authority), decision, reason }),
+  );
   await closeEgress(deps, row.id);
   deps.egress.flushes.set(row.id, tally.flush);
   await deps.egress.proxy.open(row.id, directory, judge);

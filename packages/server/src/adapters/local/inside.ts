@@ -5,7 +5,7 @@ import { pipeline } from "node:stream/promises";
 import { AppError, CONTROL_FRAME, CONTROL_FRAME_LIMIT_BYTES, ControlFileEntry, ControlStatus } from "@drover/contract";
 import type { ExecCommand, ExecEvent, FileEntry, Terminal } from "../../ports/sandbox-provider.ts";
 import { INSIDE } from "./bubblewrap.ts";
-import { callControl, openControl, parseClaim, parseExit, type ControlFrame } from "./control.ts";
+import { callControl, openControl, parseClaim, parseExit, parseRefusal, type ControlFrame } from "./control.ts";
 import type { Note, Place } from "./places.ts";
 
 /** The last moment that a date can name. */
@@ -49,6 +49,7 @@ export async function* execInside(
     for await (const frame of guard(call.frames)) {
       if (frame.type === CONTROL_FRAME.stdout) yield { type: "stdout", chunk: frame.bytes };
       else if (frame.type === CONTROL_FRAME.stderr) yield { type: "stderr", chunk: frame.bytes };
+      else if (frame.type === CONTROL_FRAME.refused) throw parseRefusal(frame.bytes);
       else if (frame.type === CONTROL_FRAME.exit)
         return yield { type: "exit", ...parseExit(frame.bytes), isTimedOut: false, isOomKilled: false };
     }
