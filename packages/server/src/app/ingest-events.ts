@@ -31,6 +31,12 @@ interface Submission {
   readonly reject: (error: unknown) => void;
 }
 
+interface Group {
+  readonly submissions: readonly Submission[];
+  /** Called when only the commit is left, or when there will be none. */
+  readonly onAppended: () => void;
+}
+
 interface StoredReceipt {
   readonly id: EventId;
   readonly seq: number;
@@ -124,12 +130,13 @@ async function listStored(tx: Db, group: readonly Submission[]): Promise<readonl
   );
 }
 
-async function storeGroup(tx: Db, deps: EventLogDeps, group: readonly Submission[], mayRepeat: boolean) {
+async function storeGroup(tx: Db, deps: EventLogDeps, { submissions: group, onAppended }: Group, mayRepeat: boolean) {
   const ids = [...new Set(group.map((submission) => submission.worker.sandboxId))];
   const sandboxes = new Map((await lockSandboxes(tx, ids)).map((row) => [row.id, row]));
   const stored = mayRepeat ? await listStored(tx, group) : [];
   const { drafts, plans } = planGroup(group, sandboxes, stored);
   const rows = await appendEvents(tx, deps, drafts);
+  onAppended();
   deps.fault("ingest.before_commit");
   return { rows, plans };
 }
@@ -166,7 +173,7 @@ export function openIngest(deps: EventLogDeps): Ingest {
 
   /** Keys are new as a rule, and their constraint tells when one is not: only then, and for a while after, they are
    *  looked up before. */
-  const storeRows = async (group: readonly Submission[]) => {
+  const storeRows = async (group: Group) => {
     const nowMs = deps.clock.now().getTime();
     try {
       return await deps.db.tx((tx) => storeGroup(tx, deps, group, nowMs < repeatsUntilMs));
@@ -177,12 +184,12 @@ export function openIngest(deps: EventLogDeps): Ingest {
     }
   };
 
-  const storeOnce = async (group: readonly Submission[]) => {
+  const storeOnce = async (group: Group) => {
     const { rows, plans } = await storeRows(group);
     deps.fault("ingest.committed");
     announce(deps, rows);
     deps.fault("ingest.published");
-    settle(group, rows, plans);
+    settle(group.submissions, rows, plans);
   };
 
   const takeGroup = (): readonly Submission[] => {
@@ -198,23 +205,32 @@ export function openIngest(deps: EventLogDeps): Ingest {
     return group;
   };
 
-  const store = async (group: readonly Submission[]): Promise<void> => {
+  const store = async (group: Group): Promise<void> => {
+    const { submissions, onAppended } = group;
     try {
       await storeOnce(group);
     } catch (error) {
       // Expected: the database is away (all are told), or one submission cannot be stored (it alone is told).
-      if (group.length === 1 || error instanceof AppError) {
-        for (const submission of group) submission.reject(error);
+      if (submissions.length === 1 || error instanceof AppError) {
+        for (const submission of submissions) submission.reject(error);
         return;
       }
-      for (const submission of group) await store([submission]);
+      for (const submission of submissions) await store({ submissions: [submission], onAppended: () => undefined });
+    } finally {
+      onAppended();
     }
   };
 
+  /** A group begins when the one before it has only its commit left: it then waits for the append lock, if at all, in the
+   *  database, which has work at every moment, and numbers and times still rise together. */
   const flush = async () => {
     if (isFlushing) return;
     isFlushing = true;
-    while (waiting.length > 0) await store(takeGroup());
+    while (waiting.length > 0) {
+      const appended = Promise.withResolvers<void>();
+      void store({ submissions: takeGroup(), onAppended: appended.resolve });
+      await appended.promise;
+    }
     isFlushing = false;
   };
 
