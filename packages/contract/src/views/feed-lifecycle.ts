@@ -37,6 +37,27 @@ const toStateSentence = (data: JsonObject): Sentence => {
   };
 };
 
+const STEPS: Readonly<Record<string, string>> = {
+  environment: "Sandbox made",
+  repository: "Repository checked out",
+  worker: "Worker started",
+};
+
+const toSpan = (ms: number | null): string | null => {
+  if (ms === null) return null;
+  return ms < 1_000 ? `${ms} ms` : `${(ms / 1_000).toFixed(1)} s`;
+};
+
+const toProvisioningSentence = (data: JsonObject): Sentence => {
+  const step = readText(data, "step") ?? "step";
+  const status = readText(data, "status");
+  const took = toSpan(readNumber(data, "duration_ms"));
+  if (status === "failed")
+    return { title: `Provisioning failed: ${step}`, detail: join(readText(data, "error"), took), tone: "bad" };
+  const title = status === "done" ? STEPS[step] : undefined;
+  return { title: title ?? `Provisioning: ${step}`, detail: title === undefined ? join(status, took) : took };
+};
+
 const SENTENCES: Readonly<Record<string, (data: JsonObject) => Sentence>> = {
   SPAWNED: (data) => ({
     title: "Sandbox created",
@@ -49,11 +70,16 @@ const SENTENCES: Readonly<Record<string, (data: JsonObject) => Sentence>> = {
     title: `Worker replaced, generation ${readNumber(data, "generation") ?? "?"}`,
     tone: "warn",
   }),
-  "sandbox.provisioning": (data) => ({
-    title: `Provisioning: ${readText(data, "step") ?? "step"}`,
+  "sandbox.provisioning": toProvisioningSentence,
+  "sandbox.log_kept": (data) => ({
+    title: "Worker's log kept",
+    detail: readNumber(data, "size") === null ? null : count(readNumber(data, "size") ?? 0, "byte"),
+  }),
+  "terminal.recorded": (data) => ({
+    title: "Terminal closed",
     detail: join(
-      readText(data, "status"),
-      readNumber(data, "duration_ms") === null ? null : `${readNumber(data, "duration_ms")} ms`,
+      toSpan(readNumber(data, "duration_ms")),
+      data["is_truncated"] === true ? "recorded in part" : "recorded",
     ),
   }),
   "sandbox.tail_lost": (data) => ({

@@ -63,8 +63,9 @@ async function provision(deps: Deps, id: SandboxId, signal: AbortSignal): Promis
     const env = await admitWorker(deps, provider, ref, row);
     const worker = await ensureWorker(provider, ref, deps.workerBundle, signal);
     await provider.startDetached(ref, toWorkerCommand(worker, env), signal);
+    // Noted before it is told: whoever hears of it finds it in the row.
+    await markProvisioned(deps.db, id, ref.id, info.enforcedBy);
   });
-  await markProvisioned(deps.db, id, ref.id, info.enforcedBy);
 }
 
 async function provisionOrFail(deps: Deps, id: SandboxId, signal: AbortSignal): Promise<void> {

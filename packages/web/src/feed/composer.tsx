@@ -19,6 +19,7 @@ const NOTES: Readonly<Record<Mode, string>> = {
   user_message: "Reaches the agent before its next action.",
   interrupt: "Stops the turn that runs; the session is kept.",
 };
+const PAUSED_NOTE = "The sandbox is paused: this waits until it goes on.";
 const INTERRUPT_TEXT = "Stop and wait for my next message.";
 
 interface ComposerProps {
@@ -60,6 +61,7 @@ export function Composer({ sandbox, mayOperate, head }: ComposerProps) {
     );
   }
   const content = mode === "interrupt" && text.trim() === "" ? INTERRUPT_TEXT : text.trim();
+  const note = sandbox.state === "paused" ? PAUSED_NOTE : NOTES[mode];
   const isTooLong = content.length > MESSAGE_LIMIT_CHARACTERS;
   const canSend = content !== "" && !isTooLong;
   const send = () => {
@@ -120,7 +122,7 @@ export function Composer({ sandbox, mayOperate, head }: ComposerProps) {
                 {formatCount(content.length)} of {formatCount(MESSAGE_LIMIT_CHARACTERS)} characters
               </span>
             ) : (
-              NOTES[mode]
+              note
             )}
           </p>
           <span className="flex-1 sm:hidden" />

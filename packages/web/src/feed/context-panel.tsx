@@ -66,10 +66,20 @@ export function ContextPanel({ sandbox, view, onSelect }: ContextPanelProps) {
           </ul>
         </Part>
       )}
+      {sandbox.resources !== null && (
+        <Part title="Limits">
+          <dl className="grid grid-cols-[5.5rem_1fr] gap-y-1 text-xs">
+            {toLimits(sandbox).map(({ name, amount, enforcer }) => (
+              <Limit key={name} name={name} amount={amount} enforcer={enforcer} />
+            ))}
+          </dl>
+        </Part>
+      )}
       <Part title="Sandbox">
         <dl className="grid grid-cols-[5.5rem_1fr] gap-y-1 text-xs">
           <Fact name="id" value={sandbox.id} />
           <Fact name="provider" value={sandbox.provider} />
+          <Fact name="network" value={sandbox.provider === "external" ? null : sandbox.network} />
           <Fact name="runtime" value={sandbox.runtime} />
           <Fact name="model" value={sandbox.model} />
           <Fact name="branch" value={sandbox.branch} />
@@ -88,6 +98,44 @@ function Part({ title, children }: { readonly title: string; readonly children: 
       <h2 className="mb-2 text-xs font-semibold text-ink-3">{title}</h2>
       {children}
     </section>
+  );
+}
+
+interface LimitFact {
+  readonly name: string;
+  readonly amount: string | null;
+  /** What really enforces it; null while it is not known. */
+  readonly enforcer: string | null;
+}
+
+const ENFORCED = ["memory", "cpu", "disk", "processes", "network", "isolation"];
+
+function toLimits({ resources, enforced_by: by }: Sandbox): readonly LimitFact[] {
+  const amounts: Readonly<Record<string, string | undefined>> = {
+    memory: resources === null ? undefined : `${resources.memory_gb.value} GiB`,
+    cpu: resources === null ? undefined : `${resources.cpu.value} cores`,
+    disk: resources === null ? undefined : `${resources.disk_gb.value} GiB`,
+  };
+  return ENFORCED.map((name) => ({ name, amount: amounts[name] ?? null, enforcer: by?.[name] ?? null })).filter(
+    ({ amount, enforcer }) => amount !== null || enforcer !== null,
+  );
+}
+
+const LAX: ReadonlySet<string | null> = new Set(["none", "unsafe"]);
+
+function Limit({ name, amount, enforcer }: LimitFact) {
+  return (
+    <>
+      <dt className="text-ink-3">{name}</dt>
+      <dd className="flex flex-wrap gap-x-2 font-mono">
+        {amount !== null && <span>{amount}</span>}
+        {enforcer !== null && (
+          <span className={LAX.has(enforcer) ? "font-semibold text-fail-ink" : "text-ink-3"}>
+            {enforcer === "none" ? "not enforced" : enforcer}
+          </span>
+        )}
+      </dd>
+    </>
   );
 }
 

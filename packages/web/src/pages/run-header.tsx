@@ -1,18 +1,13 @@
 /** Who works here, in which state, and for how long. */
-import { TERMINAL_SANDBOX_STATES, type Sandbox } from "@drover/contract";
-import { useMutation } from "@tanstack/react-query";
-import { CircleStop } from "lucide-react";
-import { useState, type ReactNode } from "react";
-import { client } from "../data/client.ts";
+import type { Sandbox } from "@drover/contract";
+import type { ReactNode } from "react";
 import { formatCount, formatSpan } from "../data/format.ts";
 import { useNow } from "../data/now.ts";
-import { queryClient, sandboxQuery } from "../data/queries.ts";
 import { toTitle } from "../data/sandbox-title.ts";
-import { Button } from "../ui/button.tsx";
-import { Confirm } from "../ui/confirm.tsx";
 import { Liveness } from "../ui/liveness.tsx";
 import { StateBadge } from "../ui/state-badge.tsx";
-import { notify } from "../ui/notify.ts";
+import { UnsafeBadge } from "../ui/unsafe-badge.tsx";
+import { RunActions } from "./run-actions.tsx";
 
 interface RunHeaderProps {
   readonly sandbox: Sandbox;
@@ -26,6 +21,7 @@ export function RunHeader({ sandbox, mayOperate, isLoadingHistory, loaded }: Run
     <div className="flex flex-wrap items-center gap-x-4 gap-y-1.5 border-b border-line px-3 py-2.5 md:px-5">
       <StateBadge state={sandbox.state} />
       <Liveness state={sandbox.state} lastAt={sandbox.last_heartbeat_at} />
+      <UnsafeBadge enforcedBy={sandbox.enforced_by} />
       <h1
         className="order-first w-full min-w-0 truncate text-base font-semibold tracking-tight md:order-none md:w-auto md:flex-1"
         title={toTitle(sandbox)}
@@ -33,6 +29,7 @@ export function RunHeader({ sandbox, mayOperate, isLoadingHistory, loaded }: Run
         {toTitle(sandbox)}
       </h1>
       <dl className="flex flex-wrap items-center gap-x-4 gap-y-1 text-xs text-ink-3 tabular-nums">
+        <Figure name="on">{sandbox.provider}</Figure>
         <Figure name="turn">{sandbox.turn}</Figure>
         <Figure name="events">
           {isLoadingHistory && loaded < sandbox.event_count
@@ -44,7 +41,7 @@ export function RunHeader({ sandbox, mayOperate, isLoadingHistory, loaded }: Run
           <Elapsed sandbox={sandbox} />
         </Figure>
       </dl>
-      {mayOperate && !TERMINAL_SANDBOX_STATES.has(sandbox.state) && <Terminate sandbox={sandbox} />}
+      {mayOperate && <RunActions sandbox={sandbox} />}
     </div>
   );
 }
@@ -62,37 +59,4 @@ function Elapsed({ sandbox }: { readonly sandbox: Sandbox }) {
   const now = useNow();
   const end = sandbox.ended_at === null ? now : Date.parse(sandbox.ended_at);
   return formatSpan(end - Date.parse(sandbox.started_at ?? sandbox.created_at));
-}
-
-function Terminate({ sandbox }: { readonly sandbox: Sandbox }) {
-  const [isAsking, setAsking] = useState(false);
-  const terminate = useMutation({
-    mutationFn: () => client.terminateSandbox({ params: { sandbox_id: sandbox.id } }),
-    onSuccess: (ended) => {
-      queryClient.setQueryData(sandboxQuery(sandbox.id).queryKey, ended);
-      notify.good("The sandbox is terminated");
-    },
-    onError: (error) => notify.bad(`Not terminated: ${error.message}`),
-  });
-  return (
-    <>
-      <Button
-        size="small"
-        onClick={() => setAsking(true)}
-        disabled={terminate.isPending}
-        aria-label="Terminate"
-        className="max-md:ml-auto"
-      >
-        <CircleStop size={13} /> <span className="max-md:hidden">Terminate</span>
-      </Button>
-      <Confirm
-        isOpen={isAsking}
-        onClose={() => setAsking(false)}
-        onConfirm={() => terminate.mutate()}
-        title="Terminate this sandbox?"
-        text="Its worker is stopped and its token revoked. The log stays; the sandbox cannot be started again."
-        verb="Terminate"
-      />
-    </>
-  );
 }

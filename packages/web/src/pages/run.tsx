@@ -1,5 +1,5 @@
 /** One run: its feed, live; what it is about; and the message box. */
-import { VERBS_OF_ROLE } from "@drover/contract";
+import { TERMINAL_SANDBOX_STATES, VERBS_OF_ROLE } from "@drover/contract";
 import {
   createFinder,
   FEED_GROUPS,
@@ -13,7 +13,7 @@ import {
 import { useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router";
 import { ChevronLeft } from "lucide-react";
-import { useCallback, useDeferredValue, useEffect, useMemo, useState } from "react";
+import { useCallback, useDeferredValue, useEffect, useMemo, useRef, useState } from "react";
 import { TopBar } from "../app/top-bar-slot.tsx";
 import { clearConnection, useConnection } from "../data/connection.ts";
 import { isEchoed, useOutbox } from "../data/outbox.ts";
@@ -52,6 +52,7 @@ function Run({ sandboxId }: { readonly sandboxId: string }) {
   const [openness] = useState(() => new Openness());
 
   useKeptTrue(sandboxId, run);
+  useLookAtSteps(sandboxId, run);
   useConnectionOf(sandboxId, run, store.wake);
   useEffect(() => {
     document.title = `${sandbox.data?.prompt?.split("\n", 1)[0] ?? sandboxId} · Drover`;
@@ -194,6 +195,21 @@ function useKeptTrue(sandboxId: string, run: RunSnapshot): void {
       while (from > 0 && (events[from - 1]?.seq ?? 0) > sandbox.last_seq) from -= 1;
       return events.slice(from).reduce(foldSandbox, sandbox);
     });
+  }, [sandboxId, events]);
+}
+
+/** What a provider made is noted beside the log: each step that the log tells of is a reason to look, until it is known. */
+function useLookAtSteps(sandboxId: string, run: RunSnapshot): void {
+  const events = run.log?.events;
+  const looked = useRef(0);
+  useEffect(() => {
+    const { queryKey } = sandboxQuery(sandboxId);
+    const sandbox = queryClient.getQueryData(queryKey);
+    if (sandbox === undefined || sandbox.enforced_by !== null || TERMINAL_SANDBOX_STATES.has(sandbox.state)) return;
+    const last = events?.findLast((event) => event.event_type === "sandbox.provisioning")?.seq ?? 0;
+    if (last <= looked.current) return;
+    looked.current = last;
+    void queryClient.invalidateQueries({ queryKey });
   }, [sandboxId, events]);
 }
 

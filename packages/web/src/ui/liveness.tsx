@@ -13,11 +13,12 @@ const LOOKS = {
   lost: { icon: HeartOff, word: "lost", look: "text-fail-ink" },
 } as const satisfies Record<Beat, unknown>;
 
-const OVER: ReadonlySet<SandboxState> = new Set(["cancelled", "failed", "terminated", "completed"]);
+/** Nobody is there to beat, or nobody can: a paused worker is silent and well. */
+const SILENT: ReadonlySet<SandboxState> = new Set(["cancelled", "failed", "terminated", "completed", "paused"]);
 
 export function Liveness({ state, lastAt }: { readonly state: SandboxState; readonly lastAt: string | null }) {
   const now = useNow();
-  if (OVER.has(state)) return null;
+  if (SILENT.has(state)) return null;
   const beat = toLiveness(lastAt, now);
   const { icon: Icon, word, look } = LOOKS[beat];
   const age = lastAt === null ? "" : formatAge(now - Date.parse(lastAt));

@@ -1,0 +1,88 @@
+/** What a person may do with a sandbox: pause it, let it go on, end it. */
+import { TERMINAL_SANDBOX_STATES, type Sandbox } from "@drover/contract";
+import { useMutation } from "@tanstack/react-query";
+import { CirclePause, CircleStop, Play, type LucideIcon } from "lucide-react";
+import { useState } from "react";
+import { client } from "../data/client.ts";
+import { queryClient, sandboxQuery } from "../data/queries.ts";
+import { Button } from "../ui/button.tsx";
+import { Confirm } from "../ui/confirm.tsx";
+import { notify } from "../ui/notify.ts";
+
+export function RunActions({ sandbox }: { readonly sandbox: Sandbox }) {
+  if (TERMINAL_SANDBOX_STATES.has(sandbox.state)) return null;
+  // Drover has no hold on what it did not make.
+  const isOurs = sandbox.provider !== "external";
+  return (
+    <div className="flex items-center gap-2 max-md:ml-auto">
+      {isOurs && sandbox.state === "running" && <Pause sandbox={sandbox} />}
+      {isOurs && sandbox.state === "paused" && <Resume sandbox={sandbox} />}
+      <Terminate sandbox={sandbox} />
+    </div>
+  );
+}
+
+/** The answer is newer than what the page knows, unless the log has already told of it. */
+function keep(sandbox: Sandbox): void {
+  queryClient.setQueryData(sandboxQuery(sandbox.id).queryKey, (known) =>
+    known !== undefined && known.last_seq > sandbox.last_seq ? known : sandbox,
+  );
+}
+
+interface ActionProps {
+  readonly name: string;
+  readonly icon: LucideIcon;
+  readonly isBusy: boolean;
+  readonly onClick: () => void;
+}
+
+function Action({ name, icon: Icon, isBusy, onClick }: ActionProps) {
+  return (
+    <Button size="small" onClick={onClick} disabled={isBusy} aria-label={name}>
+      <Icon size={13} /> <span className="max-md:hidden">{name}</span>
+    </Button>
+  );
+}
+
+function Pause({ sandbox }: { readonly sandbox: Sandbox }) {
+  const pause = useMutation({
+    mutationFn: () => client.pauseSandbox({ params: { sandbox_id: sandbox.id } }),
+    onSuccess: keep,
+    onError: (error) => notify.bad(`Not paused: ${error.message}`),
+  });
+  return <Action name="Pause" icon={CirclePause} isBusy={pause.isPending} onClick={() => pause.mutate()} />;
+}
+
+function Resume({ sandbox }: { readonly sandbox: Sandbox }) {
+  const resume = useMutation({
+    mutationFn: () => client.resumeSandbox({ params: { sandbox_id: sandbox.id } }),
+    onSuccess: keep,
+    onError: (error) => notify.bad(`Not resumed: ${error.message}`),
+  });
+  return <Action name="Resume" icon={Play} isBusy={resume.isPending} onClick={() => resume.mutate()} />;
+}
+
+function Terminate({ sandbox }: { readonly sandbox: Sandbox }) {
+  const [isAsking, setAsking] = useState(false);
+  const terminate = useMutation({
+    mutationFn: () => client.terminateSandbox({ params: { sandbox_id: sandbox.id } }),
+    onSuccess: (ended) => {
+      keep(ended);
+      notify.good("The sandbox is terminated");
+    },
+    onError: (error) => notify.bad(`Not terminated: ${error.message}`),
+  });
+  return (
+    <>
+      <Action name="Terminate" icon={CircleStop} isBusy={terminate.isPending} onClick={() => setAsking(true)} />
+      <Confirm
+        isOpen={isAsking}
+        onClose={() => setAsking(false)}
+        onConfirm={() => terminate.mutate()}
+        title="Terminate this sandbox?"
+        text="Its worker is stopped and its token revoked. The log stays; the sandbox cannot be started again."
+        verb="Terminate"
+      />
+    </>
+  );
+}
