@@ -1,8 +1,8 @@
 /** Sandboxes on this machine: one long-lived bubblewrap each, with a supervisor of ours as its first process. */
-import { randomBytes } from "node:crypto";
+import { createHash, randomBytes } from "node:crypto";
 import { constants } from "node:fs";
 import { access, chown, mkdir, readFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { AppError } from "@drover/contract";
 import type { Log } from "../ports/log.ts";
 import type { SandboxInfo, SandboxProvider, SandboxRef, SandboxSpec } from "../ports/sandbox-provider.ts";
@@ -23,7 +23,7 @@ import {
 import { launch, SHOWN } from "./local/launch.ts";
 import { listPlaces, readNote, toPlace, writeNote, type Note, type Place } from "./local/places.ts";
 import { listPlainProcesses } from "./local/plain-processes.ts";
-import { findAlive, listResidents, readKernelUids, type Resident } from "./local/process-table.ts";
+import { findAlive, listResidents, listUsedUids, readKernelUids, type Resident } from "./local/process-table.ts";
 import { ensureRuntimeFiles, type RuntimeSources } from "./local/runtime-files.ts";
 import { requireIsolation, toSelfTestArgv } from "./local/self-test.ts";
 import { measureDisk, startWatchdog } from "./local/watchdog.ts";
@@ -93,8 +93,14 @@ export async function openLocalProvider(options: LocalOptions): Promise<SandboxP
   const pickUid = async (): Promise<number | null> => {
     if (!isRoot) return null;
     const notes = await Promise.all((await listPlaces(options.base)).map(readNote));
-    const used = new Set(notes.map((note) => note?.uid));
-    for (let uid = FIRST_UID; uid <= LAST_UID; uid += 1) if (!used.has(uid)) return uid;
+    const used = new Set<number | null | undefined>([...notes.map((note) => note?.uid), ...(await listUsedUids())]);
+    // Another installation on this machine counts from elsewhere, and what runs anywhere is not taken again.
+    const count = LAST_UID - FIRST_UID + 1;
+    const start = createHash("sha256").update(resolve(options.base)).digest().readUInt32BE(0) % count;
+    for (let step = 0; step < count; step += 1) {
+      const uid = FIRST_UID + ((start + step) % count);
+      if (!used.has(uid)) return uid;
+    }
     throw new AppError("sandbox.unavailable", "every uid for sandboxes is taken; prune some");
   };
 

@@ -2,7 +2,7 @@
 import { once } from "node:events";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { createServer, type AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
+import { networkInterfaces, tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished } from "vitest";
 import { unique } from "../conformance/sandbox/given.ts";
@@ -90,8 +90,8 @@ export const REACH_HOST: readonly Attempt[] = [
     title: "the server's environment is nowhere to be read",
     fails: async (given) => {
       const word = unique("canary");
-      process.env["DROVER_HOSTILE_CANARY"] = word; // oxlint-disable-line node/no-process-env -- the canary itself
-      onTestFinished(() => void delete process.env["DROVER_HOSTILE_CANARY"]); // oxlint-disable-line node/no-process-env
+      process.env["DROVER_HOSTILE_CANARY"] = word;
+      onTestFinished(() => void delete process.env["DROVER_HOSTILE_CANARY"]);
       const ref = await given.sandbox();
       const said = await given.tryShell(
         ref,
@@ -184,7 +184,6 @@ export const REACH_HOST: readonly Attempt[] = [
       await once(canary, "listening");
       onTestFinished(() => void canary.close());
       const { port } = canary.address() as AddressInfo;
-      const { networkInterfaces } = await import("node:os");
       const own = Object.values(networkInterfaces()).flatMap((found) => (found ?? []).map(({ address }) => address));
       const hosts = [
         ...new Set([

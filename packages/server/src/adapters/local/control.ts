@@ -126,7 +126,10 @@ export async function callControl(
         out.push(frame.bytes);
       }
       if (frame.type === CONTROL_FRAME.refused) throw parseRefusal(frame.bytes);
-      if (frame.type === CONTROL_FRAME.exit) return Buffer.concat(out);
+      if (frame.type === CONTROL_FRAME.exit) {
+        parseExit(frame.bytes);
+        return Buffer.concat(out);
+      }
     }
   } catch (error) {
     // Expected: the sandbox is gone (connection refused or reset), or it refused.

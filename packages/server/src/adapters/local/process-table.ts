@@ -73,3 +73,9 @@ export async function readKernelUids(pid: number): Promise<readonly number[]> {
   const [, uids = ""] = /^Uid:\s+(.*)$/m.exec(status) ?? [];
   return uids.split(/\s+/).filter(Boolean).map(Number);
 }
+
+/** Of everything that runs on this machine. */
+export async function listUsedUids(): Promise<ReadonlySet<number>> {
+  const uids = await Promise.all(listProcesses().map(({ pid }) => readKernelUids(pid)));
+  return new Set(uids.flat());
+}
