@@ -7,7 +7,7 @@ import type { Context } from "./verb.ts";
 
 const ENDED: ReadonlySet<SandboxState> = new Set(["completed", "cancelled", "failed", "terminated"]);
 const QUIET: ReadonlySet<string> = new Set(["agent.heartbeat", "heartbeat", "spec.heartbeat"]);
-export const INTERRUPTED = 130;
+const INTERRUPTED = 130;
 
 const readState = (event: LogEvent): SandboxState | undefined =>
   event.event_type === "STATE_CHANGED" ? SandboxState.safeParse(event.event_data["to"]).data : undefined;
