@@ -5,7 +5,7 @@ import type { RequestKey } from "./create-once.ts";
 import type { Deps } from "./deps.ts";
 import { createSandbox } from "./manage-sandboxes.ts";
 
-const PROMPT = "Compute C(50,25): write binomial.py, check it, and make it faster.";
+const PROMPT = "Compute binomial coefficients: write binomial.mjs, test it, and make it exact.";
 
 export async function startDemo(
   deps: Deps,
