@@ -20,6 +20,7 @@ const NOTE: Note = {
   uid: null,
   stopReason: null,
   isPaused: false,
+  hasImage: false,
   watchdogKills: 0,
 };
 

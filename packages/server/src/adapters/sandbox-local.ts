@@ -9,6 +9,7 @@ import type { SandboxInfo, SandboxProvider, SandboxRef, SandboxSpec } from "../p
 import { INSIDE, type Mounts } from "./local/bubblewrap.ts";
 import { findCgroups, type Cgroup, type CgroupHost } from "./local/cgroup.ts";
 import { callControl } from "./local/control.ts";
+import { canMountImages, ensureImage, isImageSize, measureImage } from "./local/disk-image.ts";
 import { killAll, removeTree, sendSignal, signalAll } from "./local/end.ts";
 import {
   execInside,
@@ -104,6 +105,9 @@ export async function openLocalProvider(options: LocalOptions): Promise<SandboxP
     throw new AppError("sandbox.unavailable", "every uid for sandboxes is taken; prune some");
   };
 
+  let images: Promise<boolean> | undefined;
+  const hasImages = () => (images ??= isRoot && !isPlain ? canMountImages(runtime.directory) : Promise.resolve(false));
+
   /** One at a time, so that no two sandboxes get the same uid and no change of a note undoes another. */
   let noting: Promise<unknown> = Promise.resolve();
   const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
@@ -121,6 +125,7 @@ export async function openLocalProvider(options: LocalOptions): Promise<SandboxP
         uid: await pickUid(),
         stopReason: null,
         isPaused: false,
+        hasImage: isImageSize(spec.limits.diskBytes) && (await hasImages()),
         watchdogKills: 0,
       };
       await writeNote(place, note);
@@ -146,7 +151,7 @@ export async function openLocalProvider(options: LocalOptions): Promise<SandboxP
       residents: () => residentsOf(place),
       paths: [place.workspace, place.home],
       memoryBytes: groups === undefined ? note.limits.memoryBytes : undefined,
-      diskBytes: note.limits.diskBytes,
+      diskBytes: note.hasImage ? undefined : note.limits.diskBytes,
       onMemory: async (victim) => {
         options.log.warn("sandbox.memory_exceeded", { key: note.key, pid: victim.pid, bytes: victim.memoryBytes });
         await changeNote(place, ({ watchdogKills }) => ({ watchdogKills: watchdogKills + 1 }));
@@ -187,6 +192,7 @@ export async function openLocalProvider(options: LocalOptions): Promise<SandboxP
       await mkdir(directory, { recursive: true, mode: directory === place.sockets ? 0o755 : 0o700 });
       if (note.uid !== null && directory !== place.sockets) await chown(directory, note.uid, note.uid);
     }
+    if (note.hasImage) await ensureImage(place.image, note.limits.diskBytes);
     const group = await groups?.create(groupName(spec.key), note.limits);
     const boot = await launch({
       place,
@@ -194,6 +200,7 @@ export async function openLocalProvider(options: LocalOptions): Promise<SandboxP
       bubblewrap,
       uid: note.uid,
       limits: note.limits,
+      hasImage: note.hasImage,
       groupFiles: group?.procsFiles ?? [],
     });
     // The connection waits in the socket's queue until the supervisor runs; a bubblewrap that failed closes it instead.
@@ -350,12 +357,17 @@ export async function openLocalProvider(options: LocalOptions): Promise<SandboxP
           memory: groups?.kind ?? "watchdog",
           cpu: groups?.kind ?? "none",
           processes: groups?.kind ?? (isPlain && !isRoot ? "none" : "rlimit"),
-          disk: "watchdog",
+          disk: note.hasImage ? "quota" : "watchdog",
           network: isPlain ? "none" : "namespaces",
           isolation: isPlain ? "unsafe" : "namespaces",
         },
         ended: pid === undefined || isFrozen ? [] : await loadEnded(place, signal),
-        usage: { ...measured, diskBytes: await measureDisk([place.workspace, place.home]) },
+        usage: {
+          ...measured,
+          diskBytes: note.hasImage
+            ? await measureImage(place.image, pid)
+            : await measureDisk([place.workspace, place.home]),
+        },
       };
     },
     list: async (labels, signal) => {

@@ -8,6 +8,7 @@ import type { SandboxLimits } from "../../ports/sandbox-provider.ts";
 import { INSIDE, MERGED_DIRECTORIES, SEARCH_PATH, toBubblewrapArgs, type Mounts } from "./bubblewrap.ts";
 import type { Place } from "./places.ts";
 import type { RuntimeFiles } from "./runtime-files.ts";
+import { IMAGE_MOUNT, IMAGE_MOUNT_OPTIONS } from "./disk-image.ts";
 import { buildSeccompFilter } from "./seccomp.ts";
 
 const TOOLS = {
@@ -35,9 +36,18 @@ exec "$@"`;
 
 /** As root, in a mount namespace of its own: the sandbox's uid need not be able to walk to these places. */
 const SHOW_PLACES = `set -eu
-workspace=$1 home=$2 sockets=$3 runtime=$4; shift 4
+workspace=$1 home=$2 sockets=$3 runtime=$4 image=$5 uid=$6; shift 6
 mount -t tmpfs -o size=64k,mode=0711 drover /mnt
 mkdir /mnt/workspace /mnt/home /mnt/sock /mnt/runtime
+if [ -n "$image" ]; then
+  mkdir -m 0700 ${IMAGE_MOUNT}
+  mount -t ext4 -o ${IMAGE_MOUNT_OPTIONS} "$image" ${IMAGE_MOUNT}
+  workspace=${IMAGE_MOUNT}/workspace home=${IMAGE_MOUNT}/home
+  if [ ! -d "$home" ]; then
+    mkdir -m 0700 "$workspace" "$home"
+    chown "$uid:$uid" "$workspace" "$home"
+  fi
+fi
 mount --bind "$workspace" /mnt/workspace
 mount --bind "$home" /mnt/home
 mount --bind "$sockets" /mnt/sock
@@ -58,6 +68,8 @@ export interface LaunchOptions {
   /** Null: the server is no root; everything inside has its uid. */
   readonly uid: number | null;
   readonly limits: SandboxLimits;
+  /** Workspace and home lie in the file system of `place.image`. Needs a uid. */
+  readonly hasImage: boolean;
   readonly groupFiles: readonly string[];
 }
 
@@ -155,6 +167,8 @@ function toArgv(options: LaunchOptions): readonly string[] {
     place.home,
     place.sockets,
     options.runtime.directory,
+    options.hasImage ? place.image : "",
+    String(uid),
     ...unprivileged,
   ];
 }

@@ -14,6 +14,8 @@ const Note = z.object({
   stopReason: z.string().nullable().default(null),
   /** Stopped by signals, where no control group can freeze it. */
   isPaused: z.boolean().default(false),
+  /** Whether workspace and home lie in a file system of their own. */
+  hasImage: z.boolean().default(false),
   /** Processes that the watchdog killed because the sandbox used too much memory. */
   watchdogKills: z.number().default(0),
 });
@@ -29,6 +31,7 @@ export interface Place {
   readonly sockets: string;
   readonly control: string;
   readonly process: string;
+  readonly image: string;
 }
 
 const KEY = /^[a-z0-9][a-z0-9-]{0,80}$/;
@@ -45,6 +48,7 @@ export function toPlace(base: string, key: string, seen?: Mounts): Place {
     sockets: join(root, "sock"),
     control: join(root, "control.sock"),
     process: join(root, "process"),
+    image: join(root, "disk.img"),
   };
 }
 
