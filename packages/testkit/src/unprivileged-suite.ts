@@ -5,6 +5,9 @@ import { startVitest } from "vitest/node";
 
 const ROOT = resolve(import.meta.dirname, "../../..");
 
+// Nothing is written into the repository: it may belong to somebody else.
+const viteOptions = { cacheDir: join(tmpdir(), "vite"), configFile: false };
+
 const vitest = await startVitest(
   "test",
   process.argv.slice(2),
@@ -19,8 +22,7 @@ const vitest = await startVitest(
     hookTimeout: 60_000,
     env: { NODE_ENV: "test" },
   },
-  // Nothing is written into the repository: it may belong to somebody else.
-  { cacheDir: join(tmpdir(), "vite"), configFile: false },
+  viteOptions,
 );
 for (const module of vitest.state.getTestModules()) {
   for (const error of module.errors()) console.log(JSON.stringify({ title: module.moduleId, error: error.message }));

@@ -34,7 +34,7 @@ interface Address {
   readonly isSecure: boolean;
 }
 
-export function parseAddress(url: string): Address {
+function parseAddress(url: string): Address {
   if (url.startsWith("unix://")) {
     return { options: { socketPath: url.slice("unix://".length), host: "localhost" }, prefix: "", isSecure: false };
   }

@@ -7,7 +7,7 @@ import type { Vault } from "../ports/vault.ts";
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
-export function createVault(key: Uint8Array): Vault {
+function createVault(key: Uint8Array): Vault {
   return {
     seal: (plain) => {
       const nonce = randomBytes(NONCE_BYTES);

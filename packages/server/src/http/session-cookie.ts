@@ -1,5 +1,5 @@
 /** The browser's credential: a cookie that scripts cannot read and other sites cannot send. */
-export const SESSION_COOKIE = "drover_session";
+const SESSION_COOKIE = "drover_session";
 
 export function parseSessionCookie(header: string | undefined): string | undefined {
   for (const part of (header ?? "").split(";")) {

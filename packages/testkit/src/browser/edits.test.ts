@@ -1,7 +1,6 @@
 /** Changed files: the first lines at once, the whole on demand, and honest about what is not shown. */
 import { createHash } from "node:crypto";
 import { createClient } from "@drover/client";
-import { expect } from "vitest";
 import { eventually, openRun, test } from "./browser.ts";
 
 const toPatch = (lines: number) =>

@@ -33,7 +33,7 @@ const toPatience = ({ server }: World) => ({ retries: 10_000, signal: server.hop
 const DEADLINE_MS = 180_000;
 const LOOK_MS = 20;
 /** Looking into the store costs more. */
-export const LOOK_INTO_STORE_MS = 150;
+const LOOK_INTO_STORE_MS = 150;
 
 /** How far the script is, as a number that grows: `2.7` is 2007. */
 const toProgress = (segment: number, round: number) => segment * 1_000 + round;

@@ -8,7 +8,7 @@ const GONE_LIMIT_MS = 10_000;
 const LOOK_EVERY_MS = 10;
 const REMOVE_TRIES = 5;
 
-export const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
+const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
 
 export function sendSignal(pid: number, signal: NodeJS.Signals): void {
   try {

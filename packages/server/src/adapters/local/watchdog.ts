@@ -32,7 +32,7 @@ export interface WatchdogOptions {
 /** Depths of the first process and the supervisor; without them the sandbox would end. */
 const SPARED_DEPTH = 2;
 
-export function pickVictim(residents: readonly Resident[]): Resident | undefined {
+function pickVictim(residents: readonly Resident[]): Resident | undefined {
   return residents.filter(({ depth }) => depth > SPARED_DEPTH).toSorted((a, b) => b.memoryBytes - a.memoryBytes)[0];
 }
 
