@@ -1,0 +1,75 @@
+/** P1: durable events a second, against a raw insert of the same rows and against the design this product replaces. */
+import { startRedis } from "../packages/testkit/src/redis.ts";
+import { startChild } from "./child.ts";
+import { startDrover, withClient } from "./drover.ts";
+import { createTable } from "./raw-insert.ts";
+import { report, toPercentiles } from "./result.ts";
+
+const WORKERS = 8;
+const BATCH = 50;
+const ROUNDS = 9;
+/** Requests of each worker in a round. */
+const REQUESTS = 60;
+const OLD_REQUESTS = 60;
+const TABLE = "raw_events";
+
+await using drover = await startDrover();
+await using redis = await startRedis();
+await using load = startChild("load.ts");
+await using old = startChild("old-design.ts");
+const oldUrl = await old.ask<string>("start", drover.databaseUrl, redis.url);
+const workers = await Promise.all(Array.from({ length: WORKERS }, () => drover.createSandbox()));
+await withClient(drover.databaseUrl, (client) => createTable(client, TABLE));
+await load.ask("connect", drover.databaseUrl, WORKERS);
+
+const rate = (requests: number, batch: number, seconds: number) => (WORKERS * requests * batch) / seconds;
+async function oursOnce(): Promise<number> {
+  await load.ask("preparePosts", workers, { rounds: REQUESTS, batch: BATCH });
+  return rate(REQUESTS, BATCH, await load.ask<number>("runPosts", drover.url));
+}
+async function floorOnce(): Promise<number> {
+  await load.ask("prepareRows", workers, { rounds: REQUESTS, batch: BATCH });
+  return rate(REQUESTS, BATCH, await load.ask<number>("runRows", TABLE, BATCH));
+}
+async function oldOnce(): Promise<number> {
+  await load.ask("preparePosts", workers, { rounds: OLD_REQUESTS, batch: 1 });
+  return rate(OLD_REQUESTS, 1, await load.ask<number>("runPosts", oldUrl));
+}
+
+const samples = { ours: [] as number[], floor: [] as number[], old: [] as number[] };
+// The first round warms up all three.
+for (let round = 0; round <= ROUNDS; round += 1) {
+  const [ours, floor, before] = [await oursOnce(), await floorOnce(), await oldOnce()];
+  console.log(`ours ${Math.round(ours)}, raw insert ${Math.round(floor)}, old design ${Math.round(before)} events/s`);
+  if (round === 0) continue;
+  samples.ours.push(ours);
+  samples.floor.push(floor);
+  samples.old.push(before);
+}
+const [ours, floor, before] = [toPercentiles(samples.ours), toPercentiles(samples.floor), toPercentiles(samples.old)];
+const shared = {
+  ours: ours.p50,
+  n: ROUNDS,
+  ...ours,
+  unit: "events/s",
+} as const;
+report({
+  ...shared,
+  id: "P1a",
+  title: `durable events/s: ${WORKERS} workers, batches of ${BATCH}`,
+  floor: floor.p50,
+  ratio: ours.p50 / floor.p50,
+  target: ">= 0.6 of a raw insert",
+  met: ours.p50 / floor.p50 >= 0.6,
+  note: `the floor inserts the same rows over ${WORKERS} connections, one commit per ${BATCH}; rounds in turns; load, server and PostgreSQL share the processors`,
+});
+report({
+  ...shared,
+  id: "P1b",
+  title: "durable events/s against the design before",
+  floor: before.p50,
+  ratio: ours.p50 / before.p50,
+  target: ">= 40x",
+  met: ours.p50 / before.p50 >= 40,
+  note: `one row, one commit and one publish to Redis per POST, ${WORKERS} workers`,
+});

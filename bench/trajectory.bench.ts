@@ -1,0 +1,85 @@
+/** P9: a page of the trajectory of a long session. */
+import { startChild } from "./child.ts";
+import { startDrover, withClient, type Drover, type WorkerAccess } from "./drover.ts";
+import { report, toPercentiles } from "./result.ts";
+
+const SIZES = [10_000, 1_000_000] as const;
+const ROUNDS = 150;
+
+/** Rows as an agent's run leaves them, every tenth a heartbeat, written in one statement. */
+async function seed(drover: Drover, sandbox: WorkerAccess, count: number): Promise<void> {
+  await withClient(drover.databaseUrl, async (client) => {
+    await client.query(
+      `insert into events (seq, id, sandbox_id, sandbox_seq, project_id, entity_type, entity_id, event_type, event_data, source, created_at, generation, turn, size, flags)
+       select nextval('event_seq'), gen_random_uuid(), $1, n, $2, 'sandbox', $1, case when n % 10 = 0 then 'agent.heartbeat' else 'agent.message' end,
+         jsonb_build_object('turn', n / 40, 'content', repeat('x', 250)), 'agent', now(), 1, n / 40, 280, case when n % 10 = 0 then 1 else 0 end
+       from generate_series(1, $3::bigint) as n`,
+      [sandbox.id, sandbox.projectId, count],
+    );
+    await client.query(
+      "update sandboxes set last_sandbox_seq = $2::bigint, heartbeat_count = $2::bigint / 10, last_seq = (select max(seq) from events) where id = $1",
+      [sandbox.id, count],
+    );
+    await client.query("analyze events");
+  });
+}
+
+async function time(url: string, headers: Record<string, string>): Promise<number> {
+  const since = performance.now();
+  const reply = await fetch(url, { headers });
+  const page = (await reply.json()) as { events: unknown[] };
+  if (page.events.length !== 100) throw new Error(`${page.events.length} events on a page`);
+  return performance.now() - since;
+}
+
+await using drover = await startDrover();
+await using bare = startChild("bare-server.ts");
+const bareUrl = await bare.ask<string>("start", drover.databaseUrl);
+const medians: number[] = [];
+for (const [index, size] of SIZES.entries()) {
+  const sandbox = await drover.createSandbox();
+  await seed(drover, sandbox, size);
+  const samples = { ours: [] as number[], floor: [] as number[] };
+  for (let round = 0; round < ROUNDS; round += 1) {
+    const ours = await time(`${drover.url}/api/v1/sandboxes/${sandbox.id}/trajectory`, {
+      authorization: `Bearer ${drover.token}`,
+    });
+    const floor = await time(`${bareUrl}/?sandbox=${sandbox.id}`, {});
+    // The first ones warm up both.
+    if (round >= 20) {
+      samples.ours.push(ours);
+      samples.floor.push(floor);
+    }
+  }
+  const [ours, floor] = [toPercentiles(samples.ours), toPercentiles(samples.floor)];
+  medians.push(ours.p50);
+  report({
+    id: `P9${"ab"[index]}`,
+    title: `trajectory page of a sandbox with ${size.toLocaleString("en")} events`,
+    ours: ours.p50,
+    floor: floor.p50,
+    ratio: ours.p50 / floor.p50,
+    target: "<= 2x an indexed select",
+    met: ours.p50 / floor.p50 <= 2,
+    n: samples.ours.length,
+    ...ours,
+    unit: "ms",
+    note: "the floor is the same select behind a bare node:http route, without credentials",
+  });
+}
+const [small = 1, large = 1] = medians;
+report({
+  id: "P9c",
+  title: "trajectory page: 1 M events against 10 k",
+  ours: large,
+  floor: small,
+  ratio: large / small,
+  target: "flat (<= 1.5x)",
+  met: large / small <= 1.5,
+  n: SIZES.length,
+  p50: large,
+  p95: large,
+  p99: large,
+  unit: "ms",
+  note: "medians of the rows above",
+});
