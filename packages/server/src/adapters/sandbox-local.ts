@@ -1,6 +1,6 @@
 /** Sandboxes on this machine: one long-lived bubblewrap each, with a supervisor of ours as its first process. */
 import { createHash, randomBytes } from "node:crypto";
-import { constants } from "node:fs";
+import { constants, existsSync } from "node:fs";
 import { access, chown, mkdir, readFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { AppError } from "@drover/contract";
@@ -34,6 +34,7 @@ const LAST_UID = 59_999;
 const READY_LIMIT_MS = 20_000;
 /** A supervisor that was stopped from inside must not hold up whoever looks at all sandboxes. */
 const STATUS_LIMIT_MS = 3_000;
+const SELF_TEST = "self-test-";
 const SNAPSHOT_NAME = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,120}$/;
 const TEST_LIMITS = { memoryBytes: 256 * 1024 * 1024, cpus: 1, diskBytes: 64 * 1024 * 1024, processes: 64 };
 
@@ -220,7 +221,7 @@ export async function openLocalProvider(options: LocalOptions): Promise<SandboxP
   };
 
   const testIsolation = async (signal: AbortSignal): Promise<void> => {
-    const key = `self-test-${randomBytes(4).toString("hex")}`;
+    const key = `${SELF_TEST}${process.pid}-${randomBytes(4).toString("hex")}`;
     const ref = await create({ key, labels: {}, limits: TEST_LIMITS, env: {} }, signal);
     try {
       const { place, note } = await require(ref);
@@ -285,6 +286,15 @@ export async function openLocalProvider(options: LocalOptions): Promise<SandboxP
     await group?.remove();
     await removeTree(place.root);
   };
+
+  /** Of a server that was killed while it tested. No row knows them, so nobody else would remove them. */
+  const removeOldTests = async (): Promise<void> => {
+    for (const { key } of await listPlaces(options.base)) {
+      const pid = key.startsWith(SELF_TEST) ? Number.parseInt(key.slice(SELF_TEST.length), 10) : undefined;
+      if (pid !== undefined && !existsSync(`/proc/${pid}`)) await destroy({ key });
+    }
+  };
+  await removeOldTests();
 
   return {
     name: "local",
