@@ -1,15 +1,14 @@
 /** Sandboxes on this machine: one long-lived bubblewrap each, with a supervisor of ours as its first process. */
-import { createHash, randomBytes } from "node:crypto";
-import { constants, existsSync } from "node:fs";
+import { randomBytes } from "node:crypto";
+import { existsSync } from "node:fs";
 import { access, chown, mkdir, readFile } from "node:fs/promises";
-import { dirname, join, resolve } from "node:path";
+import { dirname, join } from "node:path";
 import { AppError } from "@drover/contract";
-import type { Log } from "../ports/log.ts";
 import type { SandboxInfo, SandboxProvider, SandboxRef, SandboxSpec } from "../ports/sandbox-provider.ts";
 import { INSIDE, type Mounts } from "./local/bubblewrap.ts";
 import { findCgroups, type Cgroup, type CgroupHost } from "./local/cgroup.ts";
 import { callControl } from "./local/control.ts";
-import { canMountImages, ensureImage, isImageSize, measureImage } from "./local/disk-image.ts";
+import { canMountImages, ensureImage, isImageSize } from "./local/disk-image.ts";
 import { killAll, removeTree, sendSignal, signalAll } from "./local/end.ts";
 import {
   execInside,
@@ -21,16 +20,17 @@ import {
   statusInside,
   writeInside,
 } from "./local/inside.ts";
+import { findBubblewrap, type BubblewrapOptions } from "./local/find-bubblewrap.ts";
 import { launch, SHOWN } from "./local/launch.ts";
-import { listPlaces, readNote, toPlace, writeNote, type Note, type Place } from "./local/places.ts";
+import { openNotes } from "./local/notes.ts";
+import { listPlaces, readNote, toPlace, type Note, type Place } from "./local/places.ts";
 import { listPlainProcesses } from "./local/plain-processes.ts";
-import { findAlive, listResidents, listUsedUids, readKernelUids, type Resident } from "./local/process-table.ts";
+import { findAlive, listResidents, readKernelUids, type Resident } from "./local/process-table.ts";
+import { report } from "./local/report.ts";
 import { ensureRuntimeFiles, type RuntimeSources } from "./local/runtime-files.ts";
 import { requireIsolation, toSelfTestArgv } from "./local/self-test.ts";
-import { measureDisk, startWatchdog } from "./local/watchdog.ts";
+import { startWatchdog } from "./local/watchdog.ts";
 
-const FIRST_UID = 20_000;
-const LAST_UID = 59_999;
 const READY_LIMIT_MS = 20_000;
 /** A supervisor that was stopped from inside must not hold up whoever looks at all sandboxes. */
 const STATUS_LIMIT_MS = 3_000;
@@ -38,35 +38,9 @@ const SELF_TEST = "self-test-";
 const SNAPSHOT_NAME = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,120}$/;
 const TEST_LIMITS = { memoryBytes: 256 * 1024 * 1024, cpus: 1, diskBytes: 64 * 1024 * 1024, processes: 64 };
 
-export interface LocalOptions extends RuntimeSources {
+export interface LocalOptions extends RuntimeSources, BubblewrapOptions {
   /** Where sandboxes are kept, below the data directory. */
   readonly base: string;
-  readonly log: Log;
-  /** Runs plain processes where there is no bubblewrap, instead of refusing. */
-  readonly isUnsafe?: boolean;
-  readonly bubblewrap?: string;
-}
-
-const BUBBLEWRAP = "/usr/bin/bwrap";
-
-/** Undefined only where the operator said that no isolation is better than no sandbox. */
-async function findBubblewrap({ bubblewrap = BUBBLEWRAP, isUnsafe, log }: LocalOptions): Promise<string | undefined> {
-  const missing = await access(bubblewrap, constants.X_OK).then(
-    () => undefined,
-    (cause: unknown) => ({ cause }),
-  );
-  if (missing === undefined) return bubblewrap;
-  if (isUnsafe !== true)
-    throw new AppError(
-      "provider.unavailable",
-      "provider local needs bubblewrap; install it (apt-get install bubblewrap)",
-      missing,
-    );
-  log.warn("sandbox.unsafe", {
-    meaning:
-      "UNSAFE: there is no bubblewrap, and --unsafe-no-sandbox is set. Agents run as plain processes: they can read this machine's files and reach its network.",
-  });
-  return undefined;
 }
 
 const isMatch = (note: Note, labels: Readonly<Record<string, string>>) =>
@@ -79,6 +53,7 @@ export async function openLocalProvider(options: LocalOptions): Promise<SandboxP
   const runtime = await ensureRuntimeFiles(`${options.base}.runtime`, options);
   const groups: CgroupHost | undefined = await findCgroups();
   const isRoot = process.getuid?.() === 0;
+  const notes = openNotes(options.base, isRoot);
   const watchdogs = new Map<string, () => void>();
   const ensuring = new Map<string, Promise<SandboxRef>>();
 
@@ -92,51 +67,8 @@ export async function openLocalProvider(options: LocalOptions): Promise<SandboxP
   const findPid = async (place: Place) => findAlive(await readFile(place.process, "utf8").catch(() => ""));
   const openGroup = async (key: string): Promise<Cgroup | undefined> => groups?.open(groupName(key));
 
-  const pickUid = async (): Promise<number | null> => {
-    if (!isRoot) return null;
-    const notes = await Promise.all((await listPlaces(options.base)).map(readNote));
-    const used = new Set<number | null | undefined>([...notes.map((note) => note?.uid), ...(await listUsedUids())]);
-    // Another installation on this machine counts from elsewhere, and what runs anywhere is not taken again.
-    const count = LAST_UID - FIRST_UID + 1;
-    const start = createHash("sha256").update(resolve(options.base)).digest().readUInt32BE(0) % count;
-    for (let step = 0; step < count; step += 1) {
-      const uid = FIRST_UID + ((start + step) % count);
-      if (!used.has(uid)) return uid;
-    }
-    throw new AppError("sandbox.unavailable", "every uid for sandboxes is taken; prune some");
-  };
-
   let images: Promise<boolean> | undefined;
   const hasImages = () => (images ??= isRoot && !isPlain ? canMountImages(runtime.directory) : Promise.resolve(false));
-
-  /** One at a time, so that no two sandboxes get the same uid and no change of a note undoes another. */
-  let noting: Promise<unknown> = Promise.resolve();
-  const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
-    const next = noting.then(work);
-    noting = next.catch(() => undefined);
-    return next;
-  };
-  const noteNew = (place: Place, spec: SandboxSpec): Promise<Note> =>
-    inTurn(async () => {
-      const note: Note = {
-        key: spec.key,
-        labels: { ...spec.labels },
-        limits: spec.limits,
-        env: { ...spec.env },
-        uid: await pickUid(),
-        stopReason: null,
-        isPaused: false,
-        hasImage: isImageSize(spec.limits.diskBytes) && (await hasImages()),
-        watchdogKills: 0,
-      };
-      await writeNote(place, note);
-      return note;
-    });
-  const changeNote = (place: Place, change: (note: Note) => Partial<Note>): Promise<void> =>
-    inTurn(async () => {
-      const note = await readNote(place);
-      if (note !== undefined) await writeNote(place, { ...note, ...change(note) });
-    });
 
   const residentsOf = async (place: Place): Promise<readonly Resident[]> => {
     const [pid, note] = [await findPid(place), await readNote(place)];
@@ -155,12 +87,12 @@ export async function openLocalProvider(options: LocalOptions): Promise<SandboxP
       diskBytes: note.hasImage ? undefined : note.limits.diskBytes,
       onMemory: async (victim) => {
         options.log.warn("sandbox.memory_exceeded", { key: note.key, pid: victim.pid, bytes: victim.memoryBytes });
-        await changeNote(place, ({ watchdogKills }) => ({ watchdogKills: watchdogKills + 1 }));
+        await notes.change(place, ({ watchdogKills }) => ({ watchdogKills: watchdogKills + 1 }));
         sendSignal(victim.pid, "SIGKILL");
       },
       onExceeded: async (reason) => {
         options.log.warn("sandbox.limit_exceeded", { key: note.key, reason });
-        await changeNote(place, () => ({ stopReason: reason }));
+        await notes.change(place, () => ({ stopReason: reason }));
         await kill(place);
       },
     });
@@ -188,7 +120,8 @@ export async function openLocalProvider(options: LocalOptions): Promise<SandboxP
       return ref;
     }
     if (spec.snapshot !== undefined) await requireSnapshot(spec.snapshot);
-    const note = known ?? (await noteNew(place, spec));
+    const hasImage = isImageSize(spec.limits.diskBytes) && (await hasImages());
+    const note = known ?? (await notes.noteNew(place, spec, hasImage));
     for (const directory of [place.workspace, place.home, place.sockets]) {
       await mkdir(directory, { recursive: true, mode: directory === place.sockets ? 0o755 : 0o700 });
       if (note.uid !== null && directory !== place.sockets) await chown(directory, note.uid, note.uid);
@@ -347,38 +280,9 @@ export async function openLocalProvider(options: LocalOptions): Promise<SandboxP
       const place = placeOf(ref.key);
       const note = await readNote(place);
       if (note === undefined) return undefined;
-      const [pid, group] = [await findPid(place), await openGroup(ref.key)];
-      const isFrozen = (await group?.isFrozen()) ?? note.isPaused;
-      const oomKills = await countOomKills(ref.key);
-      const residents = group === undefined && pid !== undefined ? await residentsOf(place) : [];
-      const measured = (await group?.usage()) ?? {
-        memoryBytes: residents.reduce((sum, one) => sum + one.memoryBytes, 0),
-        processes: residents.length,
-      };
-      return {
-        state: pid === undefined ? "stopped" : isFrozen ? "paused" : "running",
-        reason:
-          pid === undefined
-            ? (note.stopReason ?? (oomKills > 0 ? "out of memory" : "its first process has ended"))
-            : null,
-        isOomKilled: oomKills > 0 || (note.stopReason?.endsWith("of memory") ?? false),
-        limits: note.limits,
-        enforcedBy: {
-          memory: groups?.kind ?? "watchdog",
-          cpu: groups?.kind ?? "none",
-          processes: groups?.kind ?? (isPlain && !isRoot ? "none" : "rlimit"),
-          disk: note.hasImage ? "quota" : "watchdog",
-          network: isPlain ? "none" : "namespaces",
-          isolation: isPlain ? "unsafe" : "namespaces",
-        },
-        ended: pid === undefined || isFrozen ? [] : await loadEnded(place, signal),
-        usage: {
-          ...measured,
-          diskBytes: note.hasImage
-            ? await measureImage(place.image, pid)
-            : await measureDisk([place.workspace, place.home]),
-        },
-      };
+      const [pid, group, oomKills] = [await findPid(place), await openGroup(ref.key), await countOomKills(ref.key)];
+      const standing = { place, note, pid, group, oomKills, residents: () => residentsOf(place) };
+      return report(standing, { groups, isPlain, isRoot }, () => loadEnded(place, signal));
     },
     list: async (labels, signal) => {
       signal.throwIfAborted();
@@ -394,7 +298,7 @@ export async function openLocalProvider(options: LocalOptions): Promise<SandboxP
       const { place } = await require(ref);
       const group = await openGroup(ref.key);
       if (group !== undefined) return group.freeze(true);
-      await changeNote(place, () => ({ isPaused: true }));
+      await notes.change(place, () => ({ isPaused: true }));
       await signalAll(() => pidsOf(place), "SIGSTOP");
     },
     resume: async (ref) => {
@@ -402,7 +306,7 @@ export async function openLocalProvider(options: LocalOptions): Promise<SandboxP
       const group = await openGroup(ref.key);
       if (group !== undefined) return group.freeze(false);
       await signalAll(() => pidsOf(place), "SIGCONT");
-      await changeNote(place, () => ({ isPaused: false }));
+      await notes.change(place, () => ({ isPaused: false }));
     },
     snapshot: async (ref, name, signal) => {
       const { place, note } = await require(ref);
