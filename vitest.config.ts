@@ -1,16 +1,27 @@
-/** Five kinds of tests: `fast` and `containers` beside the sources, and `e2e`, `browser`, `chaos` in the testkit, each group after the
- *  one before. */
+/** Six kinds of tests: `fast`, `processes` and `containers` beside the sources, and `e2e`, `browser`, `chaos` in the testkit, each
+ *  group after the one before. */
 import { defineConfig } from "vitest/config";
 
 const POSTGRES = "./packages/testkit/src/global-postgres.ts";
 /** They start a dockerd, as root. */
 const CONTAINERS = "packages/*/src/**/sandbox-docker.test.ts";
+/** They start databases, sandboxes and workers, and kill them. */
+const PROCESSES = [
+  "packages/server/src/adapters/{sandbox,postgres}-*.test.ts",
+  "packages/server/src/adapters/local/*.test.ts",
+  "packages/server/src/app/{fill-workspace,govern-egress,inside-sandbox,pause-sandbox,prune-sandboxes}.test.ts",
+  "packages/server/src/http/pty-socket.test.ts",
+  "packages/worker/src/crash.test.ts",
+  "packages/cli/src/{sandbox-verbs,doctor/*}.test.ts",
+  "packages/testkit/src/hostile/**/*.test.ts",
+];
 const ELSEWHERE = [
   "**/node_modules/**",
   "**/dist/**",
   "packages/testkit/fixtures/**",
   "packages/testkit/src/{e2e,browser,chaos}/**",
   CONTAINERS,
+  ...PROCESSES,
 ];
 
 interface Kind {
@@ -30,6 +41,14 @@ const KINDS: readonly Kind[] = [
     exclude: ELSEWHERE,
     testSeconds: 15,
     hookSeconds: 30,
+    atOnce: 2,
+  },
+  {
+    name: "processes",
+    include: PROCESSES,
+    exclude: ["**/node_modules/**", CONTAINERS],
+    testSeconds: 30,
+    hookSeconds: 60,
     atOnce: 2,
   },
   { name: "containers", include: [CONTAINERS], testSeconds: 60, hookSeconds: 60, atOnce: 1 },
