@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { describeBus } from "../../../testkit/src/conformance/bus.ts";
+import { describeBus, describeSharedBus } from "../../../testkit/src/conformance/bus.ts";
 import { startRedis, type TestRedis } from "../../../testkit/src/redis.ts";
 import { silentLog } from "../../../testkit/src/silent-log.ts";
 import { openMemoryBus } from "./bus-memory.ts";
@@ -12,8 +12,8 @@ beforeAll(async () => {
 });
 afterAll(() => redis[Symbol.asyncDispose]());
 
-describeBus("bus-memory", async () => openMemoryBus(), { isShared: false });
-describeBus("bus-redis", async () => openRedisBus(redis.url, silentLog), { isShared: true });
+describeBus("bus-memory", async () => openMemoryBus());
+describeSharedBus("bus-redis", async () => openRedisBus(redis.url, silentLog));
 
 test("a Redis that is killed is down and in nobody's way, and is found again", async () => {
   const bus = openRedisBus(redis.url, silentLog);

@@ -11,7 +11,7 @@ import { createDatabase, type TestDatabase } from "../postgres.ts";
 
 const TOKEN = "drv_u_the-admin-of-the-killed-server";
 const COUNT = 20;
-const FACT_MS = 45_000;
+const FACT_MS = 90_000;
 
 let database: TestDatabase;
 let dataDir: string;
@@ -64,7 +64,7 @@ const script = (seconds: number) => ({ steps: [{ text: "working" }, { wait: seco
 
 test(
   "twenty sandboxes survive a server that is killed while it makes, runs and ends them",
-  { timeout: 240_000 },
+  { timeout: 420_000 },
   async () => {
     const asked: string[] = [];
     for (let index = 0; index < COUNT; index += 1) {
@@ -82,7 +82,7 @@ test(
     await start();
 
     const isSettled = async () => (await list()).every(({ state }) => state !== "pending" && state !== "creating");
-    await expect.poll(isSettled, { timeout: 120_000 }).toBe(true);
+    await expect.poll(isSettled, { timeout: 180_000 }).toBe(true);
     const rows = await list();
     expect(rows.map(({ id }) => id).toSorted()).toEqual(asked.toSorted());
     expect(
