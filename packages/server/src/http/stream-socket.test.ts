@@ -457,6 +457,10 @@ describe("slow clients", () => {
     }
     // 25 MB went to each that listens; what lies in memory for the deaf is bounded.
     expect(process.memoryUsage().rss - before).toBeLessThan(400 * 1024 * 1024);
+    // Who reads again before the stall time is over stays: they are read only when the server has given them up.
+    const countSockets = async () =>
+      /^drover_stream_sockets (\d+)/m.exec((await server.request("GET", "/metrics", { token: ADMIN_TOKEN })).text)?.[1];
+    await expect.poll(countSockets, { timeout: 10_000 }).toBe("1");
     for (const socket of deaf) {
       await new Promise<void>((resolve) => {
         socket.once("close", () => resolve()).resume();
