@@ -28,9 +28,6 @@ export function openPostgres(options: PostgresOptions): Db {
     idle_in_transaction_session_timeout: 60_000,
     application_name: "drover",
     types: { getTypeParser },
-    // A statement is sent before the one ahead of it is answered, so that `begin`, and `commit` behind a statement that
-    // nobody waits for, cost no round trip. Answers come in the order of the statements.
-    pipeline: true,
     Client: QuickToGiveUp,
   });
   pool.on("error", (error) => options.onIdleError?.(error));
@@ -62,8 +59,7 @@ export function openPostgres(options: PostgresOptions): Db {
     },
     tx: (fn) =>
       withClient(async (client) => {
-        // Not waited for: it fails only with its connection, and then so does what follows it.
-        send(client, { text: "begin", values: [] }).catch(() => undefined);
+        await send(client, { text: "begin", values: [] });
         return await runTransaction(client, fn, { commit: "commit", rollback: "rollback" });
       }),
     close: () => (closed ??= pool.end()),
@@ -82,22 +78,29 @@ async function runTransaction<T>(
   depth = 1,
 ): Promise<T> {
   let state: "open" | "nested" | "ended" = "open";
+  let last: Promise<unknown> = Promise.resolve();
   const refuseUnlessOpen = () => {
     if (state === "nested") throw new Error("this transaction waits for the one inside it: use the inner handle");
     if (state === "ended") throw new Error("this transaction has ended");
+  };
+  // pg wants one statement at a time on a connection; callers may ask for several at once.
+  const inTurn = <R>(work: () => Promise<R>): Promise<R> => {
+    const turn = last.then(work);
+    last = turn.catch(() => undefined);
+    return turn;
   };
   const tx: Db = {
     async query(statement) {
       refuseUnlessOpen();
       refuseBadParameters(statement);
-      return (await send(client, statement)).rows;
+      return (await inTurn(() => send(client, statement))).rows;
     },
     async tx(inner) {
       refuseUnlessOpen();
       state = "nested";
       const name = `s${depth}`;
       try {
-        await send(client, { text: `savepoint ${name}`, values: [] });
+        await inTurn(() => send(client, { text: `savepoint ${name}`, values: [] }));
         return await runTransaction(
           client,
           inner,
@@ -112,6 +115,7 @@ async function runTransaction<T>(
   };
   try {
     const result = await fn(tx);
+    await last;
     state = "ended";
     const { command } = await send(client, { text: ending.commit, values: [] });
     // Postgres answers `commit` with ROLLBACK when a statement had failed and nobody looked.
@@ -119,6 +123,7 @@ async function runTransaction<T>(
     return result;
   } catch (error) {
     state = "ended";
+    await last;
     // A rollback fails only with its connection, and then the server rolls back by itself.
     await send(client, { text: ending.rollback, values: [] }).catch(() => undefined);
     throw error;

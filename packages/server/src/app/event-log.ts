@@ -181,8 +181,7 @@ const toProjection = (id: SandboxId, fact: SandboxFacts, lastRow: number): Sandb
   last_contact_at: fact.last_contact_at,
 });
 
-/** Appends at the end of a transaction: all row locks are held, and from here on the append lock is too. Every statement
- *  is asked for before the first is waited for, so that a commit may follow at once. */
+/** Appends at the end of a transaction: all row locks are held, and from here on the append lock is too. */
 export async function appendEvents(
   tx: Db,
   deps: Pick<EventLogDeps, "ids" | "clock">,
@@ -191,11 +190,10 @@ export async function appendEvents(
   if (drafts.length === 0) return [];
   const { facts, ended, rows } = plan(drafts, deps.ids, deps.clock.now());
   // Nobody will ever read what still waits in a sandbox that has ended. Its rows are locked before the append lock.
-  const expired = [...ended].map((id) => expireMessages(tx, id));
+  for (const id of ended) await expireMessages(tx, id);
   const lastRows = new Map(rows.map((row, index) => [row.sandbox_id, index + 1]));
   const projections = [...facts].map(([id, fact]) => toProjection(id, fact, lastRows.get(id) ?? 0));
-  const appended = appendRows.one(tx, rows.length, toRowsText(rows), projections);
-  const [{ before }] = await Promise.all([appended, ...expired]);
+  const { before } = await appendRows.one(tx, rows.length, toRowsText(rows), projections);
   rows.forEach((row, index) => {
     row.seq = before + 1 + index;
   });

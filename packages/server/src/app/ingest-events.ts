@@ -130,27 +130,15 @@ async function listStored(tx: Db, group: readonly Submission[]): Promise<readonl
   );
 }
 
-async function storeGroup(deps: EventLogDeps, { submissions, onAppended }: Group, mayRepeat: boolean) {
-  let appended: Promise<readonly EventRow[]> | undefined;
-  const store = async (tx: Db) => {
-    const ids = [...new Set(submissions.map((submission) => submission.worker.sandboxId))];
-    const sandboxes = new Map((await lockSandboxes(tx, ids)).map((row) => [row.id, row]));
-    const stored = mayRepeat ? await listStored(tx, submissions) : [];
-    const { drafts, plans } = planGroup(submissions, sandboxes, stored);
-    // Not waited for, so that the commit goes out behind it: one round trip for both.
-    appended = appendEvents(tx, deps, drafts);
-    appended.then(onAppended, () => undefined);
-    deps.fault("ingest.before_commit");
-    return plans;
-  };
-  try {
-    const plans = await deps.db.tx(store);
-    return { rows: (await appended) ?? [], plans };
-  } catch (error) {
-    // Expected: an append that failed, which says more than the commit that then failed too.
-    await appended;
-    throw error;
-  }
+async function storeGroup(tx: Db, deps: EventLogDeps, { submissions: group, onAppended }: Group, mayRepeat: boolean) {
+  const ids = [...new Set(group.map((submission) => submission.worker.sandboxId))];
+  const sandboxes = new Map((await lockSandboxes(tx, ids)).map((row) => [row.id, row]));
+  const stored = mayRepeat ? await listStored(tx, group) : [];
+  const { drafts, plans } = planGroup(group, sandboxes, stored);
+  const rows = await appendEvents(tx, deps, drafts);
+  onAppended();
+  deps.fault("ingest.before_commit");
+  return { rows, plans };
 }
 
 function settle(
@@ -188,11 +176,11 @@ export function openIngest(deps: EventLogDeps): Ingest {
   const storeRows = async (group: Group) => {
     const nowMs = deps.clock.now().getTime();
     try {
-      return await storeGroup(deps, group, nowMs < repeatsUntilMs);
+      return await deps.db.tx((tx) => storeGroup(tx, deps, group, nowMs < repeatsUntilMs));
     } catch (error) {
       if (!isRepeat(error)) throw error;
       repeatsUntilMs = nowMs + REPEATS_MS;
-      return await storeGroup(deps, group, true);
+      return await deps.db.tx((tx) => storeGroup(tx, deps, group, true));
     }
   };
 
