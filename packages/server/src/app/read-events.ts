@@ -2,6 +2,7 @@
 import {
   AppError,
   type AllEventsPage,
+  type EventId,
   type EventPage,
   type EventQuery,
   type SandboxId,
@@ -55,19 +56,19 @@ export async function pageAllEvents(deps: Deps, actor: Person, query: EventQuery
   return { events, total_count: count, last_seq: (await loadHead.one(deps.db)).seq };
 }
 
+async function loadCursor(deps: Deps, sandboxId: SandboxId, id: EventId): Promise<number> {
+  const event = await loadEvent.maybe(deps.db, sandboxId, id);
+  if (event === undefined) throw new AppError("event.not_found", "the cursor is no event of this sandbox");
+  return event.seq;
+}
+
 export async function readTrajectory(deps: Deps, sandboxId: SandboxId, query: TrajectoryQuery): Promise<Trajectory> {
-  const sandbox = await loadLog(deps, sandboxId);
-  const cursor = query.cursor === undefined ? undefined : await loadEvent.maybe(deps.db, sandboxId, query.cursor);
-  if (query.cursor !== undefined && cursor === undefined)
-    throw new AppError("event.not_found", "the cursor is no event of this sandbox");
-  const found = await listTrajectory(
-    deps.db,
-    sandboxId,
-    cursor?.seq ?? null,
-    query.direction,
-    query.noise,
-    query.limit + 1,
-  );
+  const listAfter = async (seq: number | null) =>
+    await listTrajectory(deps.db, sandboxId, seq, query.direction, query.noise, query.limit + 1);
+  const [sandbox, found] = await Promise.all([
+    loadLog(deps, sandboxId),
+    query.cursor === undefined ? listAfter(null) : loadCursor(deps, sandboxId, query.cursor).then(listAfter),
+  ]);
   const hasMore = found.length > query.limit;
   const kept = found.slice(0, query.limit);
   const events = (query.direction === "older" ? kept : kept.toReversed()).map(toStoredEvent);
