@@ -56,6 +56,8 @@ test("search and state are in the address and survive a reload", async ({ page, 
   await product.startWorker({ prompt: "Find the needle" });
   await product.startWorker({ prompt: "Only hay" });
   await openList(page, product);
+  // The field to search in comes with the list.
+  await page.getByText("Only hay").waitFor();
   await page.keyboard.press("/");
   await page.keyboard.type("needle");
   await eventually(() => page.getByRole("listitem").filter({ hasText: "Only hay" }).count()).toBe(0);
