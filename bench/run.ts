@@ -1,7 +1,7 @@
 /** Runs every benchmark, one after another, and rewrites bench/RESULTS.md. With names it runs those only, and writes nothing. */
 import { spawn } from "node:child_process";
 import { globSync, writeFileSync } from "node:fs";
-import { cpus, release, totalmem, type } from "node:os";
+import { cpus, loadavg, release, totalmem, type } from "node:os";
 import { basename, join } from "node:path";
 import { parseResults, type Result } from "./result.ts";
 
@@ -62,6 +62,8 @@ const toPage = (outcomes: readonly Outcome[]): string =>
     "",
     `- date: ${new Date().toISOString().slice(0, 10)}`,
     `- machine: ${machine()}`,
+    `- load average of the machine's last minute before the run: ${loadBefore.toFixed(1)}; above 0.5 something else ran on it too,`,
+    "  which slows a chain of processes (ours) more than a single one (most floors)",
     "",
     "| # | figure | ours | floor | ratio | target | met | n | p50 | p95 | p99 | note |",
     "|---|---|---|---|---|---|---|---|---|---|---|---|",
@@ -72,6 +74,7 @@ const toPage = (outcomes: readonly Outcome[]): string =>
     "",
   ].join("\n");
 
+const [loadBefore = 0] = loadavg();
 const names = process.argv.slice(2);
 const files = globSync("*.bench.ts", { cwd: HERE })
   .sort()
