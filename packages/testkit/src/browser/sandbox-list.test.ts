@@ -56,9 +56,11 @@ test("search and state are in the address and survive a reload", async ({ page, 
   await product.startWorker({ prompt: "Find the needle" });
   await product.startWorker({ prompt: "Only hay" });
   await openList(page, product);
-  // The field to search in comes with the list.
+  // The field to search in comes with the list; letters typed before it has the focus would be commands.
   await page.getByText("Only hay").waitFor();
   await page.keyboard.press("/");
+  const hasFocus = () => page.getByRole("searchbox").evaluate((field) => field === document.activeElement);
+  await eventually(hasFocus).toBe(true);
   await page.keyboard.type("needle");
   await eventually(() => page.getByRole("listitem").filter({ hasText: "Only hay" }).count()).toBe(0);
   await page.getByText("Find the needle").waitFor();
