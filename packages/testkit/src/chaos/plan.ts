@@ -5,7 +5,7 @@ import { createChance, type Chance } from "./chance.ts";
 
 export type Kill =
   | { readonly who: "worker" }
-  | { readonly who: "server" }
+  | { readonly who: "server"; readonly awayMs?: number }
   | { readonly who: "server"; readonly at: ServerPoint; readonly nth: number }
   | { readonly who: "postgres"; readonly part: "postmaster" | "backend" };
 
@@ -32,8 +32,8 @@ export interface Plan {
   readonly hasEdits: boolean;
   /** In the order of the script. */
   readonly deeds: readonly Deed[];
-  /** One per life of the worker; a life beyond these ends only by a deed. */
-  readonly faults: readonly WorkerFault[];
+  /** One per life of the worker; a life without one, or beyond these, ends only by a deed. */
+  readonly faults: readonly (WorkerFault | undefined)[];
   /** Whether each death of the worker leaves half a record behind, as a loss of power would. */
   readonly isTorn: readonly boolean[];
 }
@@ -71,13 +71,50 @@ function pickKill(chance: Chance): Kill {
   return { who: "postgres", part: die <= 90 ? "postmaster" : "backend" };
 }
 
-/** The first schedules go through every named point once, in turn; the others are left to chance. */
+/** The first schedules go through every named point once, in turn. */
 function pickNamed(chance: Chance, index: number): { readonly fault?: WorkerFault; readonly kill?: Kill } {
   const worker = WORKER_POINTS[index];
   if (worker !== undefined) return { fault: { at: worker, nth: chance.int(1, 2) } };
   const server = SERVER_POINTS[index - WORKER_POINTS.length];
   return server === undefined ? {} : { kill: { who: "server", at: server, nth: chance.int(1, 2) } };
 }
+
+/** A death that leaves half a record, and then another one: what was accepted in between must not lie behind the half. */
+const toTornPlan = (chance: Chance): Partial<Plan> => ({
+  faults: [
+    { at: "outbox.appended", nth: chance.int(5, 15) },
+    { at: "outbox.appended", nth: chance.int(5, 15) },
+    { at: "link.acked", nth: chance.int(2, 4) },
+  ],
+  isTorn: [true, true, true],
+});
+
+/** The server is away for long and much is owed. The worker dies meanwhile, and again when a part was acknowledged and the
+ *  journal compacted: the rest lies nowhere but there. */
+const toOwingPlan = (chance: Chance): Partial<Plan> => ({
+  segments: 1,
+  rounds: 70,
+  padding: 60_000,
+  hasEdits: false,
+  faults: [undefined, { at: "link.acked", nth: chance.int(2, 3) }],
+  deeds: [
+    { segment: 1, round: 1, lateMs: 0, what: { kill: { who: "server", awayMs: 2_500 } } },
+    { segment: 1, round: 1, lateMs: chance.int(1_200, 1_800), what: { kill: { who: "worker" } } },
+  ],
+});
+
+/** The worker has taken a message, which is for the end of the turn, and dies long before. */
+const toHoldingPlan = (chance: Chance): Partial<Plan> => ({
+  segments: 2,
+  rounds: 16,
+  faults: [],
+  deeds: [1, 2].flatMap((segment): Deed[] => [
+    { segment, round: 2, lateMs: 0, what: { say: `for the end ${segment}`, delivery: "queue" } },
+    { segment, round: chance.int(10, 14), lateMs: 0, what: { kill: { who: "worker" } } },
+  ]),
+});
+
+const SPECIAL = [toHoldingPlan, toTornPlan, toOwingPlan, toTornPlan, toOwingPlan];
 
 export function toPlan(seed: number, index: number): Plan {
   const chance = createChance(Math.imul(seed, 31) + index * 7_919);
@@ -101,6 +138,7 @@ export function toPlan(seed: number, index: number): Plan {
   const deeds = [...kills.map((kill) => toDeed({ kill })), ...says.map((say) => toDeed(say))];
   const isCompacting = named.fault?.at === "outbox.compacting" || chance.isIn(25);
   const more = Array.from({ length: chance.int(0, 2) }, () => toWorkerFault(chance, chance.pick(WORKER_POINTS)));
+  const special = SPECIAL[index - WORKER_POINTS.length - SERVER_POINTS.length];
   return {
     index,
     segments,
@@ -109,7 +147,8 @@ export function toPlan(seed: number, index: number): Plan {
     hasEdits: chance.isIn(50),
     deeds: deeds.toSorted((a, b) => a.segment - b.segment || a.round - b.round),
     faults: [...(named.fault === undefined ? [] : [named.fault]), ...more],
-    isTorn: Array.from({ length: 8 }, () => chance.isIn(30)),
+    isTorn: Array.from({ length: 8 }, () => chance.isIn(40)),
+    ...special?.(chance),
   };
 }
 

@@ -100,7 +100,7 @@ async function kill({ server }: World, run: Run, what: Kill): Promise<void> {
   if (what.who === "worker") return run.worker.kill();
   await server.ready();
   if (what.who === "postgres") return server.killPostgres(what.part);
-  return "at" in what ? server.killAt(what.at, what.nth) : server.kill();
+  return "at" in what ? server.killAt(what.at, what.nth) : server.kill(what.awayMs);
 }
 
 async function perform(world: World, run: Run, deed: Deed): Promise<void> {
@@ -272,6 +272,8 @@ export async function runSchedule(
   } catch (error) {
     // Expected: a fact that did not come true, which is what this looks for.
     complaints.push(String(error), ...run.complaints, ...run.worker.complaints);
+    const stored = await listStored(world.server.db, run.id).catch(() => []);
+    complaints.push(...complainOfStore(stored, readAccepted(run.worker.acceptLog)), ...complainOfScript(stored, plan));
   }
   run.own.close();
   await run.worker.end();

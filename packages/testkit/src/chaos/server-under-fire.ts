@@ -25,7 +25,8 @@ export interface ServerUnderFire {
   readonly hopeless: AbortSignal;
   /** Resolves when it serves. */
   ready(): Promise<void>;
-  kill(): void;
+  /** It is started again after `awayMs`, at once unless given. */
+  kill(awayMs?: number): void;
   /** Kills it now, unless it is about to die at a point already, and lets the next life die at the n-th pass of the point. */
   killAt(point: FaultPoint, nth: number): void;
   killPostgres(part: "postmaster" | "backend"): void;
@@ -114,6 +115,7 @@ export async function startServerUnderFire(directory: string, tally: Tally): Pro
   const faults: string[] = [];
   let isStopping = false;
   let isAway: { readonly promise: Promise<void>; readonly resolve: () => void } | undefined;
+  let awayMs = 0;
   let life: Life;
 
   const begin = () => {
@@ -128,6 +130,8 @@ export async function startServerUnderFire(directory: string, tally: Tally): Pro
       if (how !== "SIGKILL") return complain(`the server ended by itself: ${how}`);
       tally.count(mine.child.killed ? "server, at any time" : `server at ${mine.fault?.split(":")[0]}`);
       await isAway?.promise;
+      if (awayMs > 0) await new Promise<void>((resolve) => void setTimeout(resolve, awayMs));
+      awayMs = 0;
       begin();
     });
   };
@@ -153,7 +157,10 @@ export async function startServerUnderFire(directory: string, tally: Tally): Pro
     complaints,
     hopeless: giveUp.signal,
     ready,
-    kill: () => void life.child.kill("SIGKILL"),
+    kill: (away = 0) => {
+      awayMs = away;
+      life.child.kill("SIGKILL");
+    },
     killAt: (point, nth) => {
       faults.push(`${point}:${nth}`);
       if (life.fault === undefined) life.child.kill("SIGKILL");

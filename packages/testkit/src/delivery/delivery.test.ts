@@ -25,7 +25,7 @@ import { insertSandbox } from "../../../server/src/store/sandboxes.ts";
 import { sql } from "../../../server/src/store/sql.ts";
 import { createDatabase, type TestDatabase } from "../postgres.ts";
 import { untilFact } from "./fact.ts";
-import { createGate } from "./gate.ts";
+import { createGate, createLatch } from "./gate.ts";
 import { createLossyNetwork, type HintFate } from "./lossy-bus.ts";
 import { openReplica, type Replica } from "./replica.ts";
 import { createSecondAppender } from "./second-appender.ts";
@@ -437,3 +437,40 @@ test(
     console.info("delivery", { seed, ...totals });
   },
 );
+
+test("what is committed while a page is read from the store is not passed over", async () => {
+  const free = createGate([0]);
+  const latch = createLatch();
+  const sandboxId = await createSandbox(projects[0] as ProjectId);
+  const replica = await openReplica(database.url, createLossyNetwork(["pass"], free).join(), free, latch);
+  const client = new StreamClient({ filter: {}, projectId: null, isAcknowledging: false, room: 1_000 });
+  const events = (): NewEvent[] => [{ event_type: "agent.note", event_data: { n: counter++ }, source: "agent" }];
+  try {
+    latch.hold();
+    await untilFact(
+      () => "the tail reads",
+      () => latch.waiting() === 1,
+      DEADLINE_MS,
+    );
+    client.connect(replica.tail, replica.tail.head() - 10);
+    await untilFact(
+      () => "the page is read",
+      () => latch.waiting() === 2,
+      DEADLINE_MS,
+    );
+    await replica.ingest.batch({ sandboxId, generation: 1 }, events());
+    latch.open();
+    await replica.ingest.batch({ sandboxId, generation: 1 }, events());
+    const stored = (await listStored(database.db)).filter((row) => row.seq > (client.from ?? 0));
+    const hasLast = () => {
+      client.read(Infinity);
+      return client.received.at(-1)?.seq === stored.at(-1)?.seq;
+    };
+    await untilFact(() => "the client has the last event", hasLast, DEADLINE_MS);
+    expect(complainOfReceived(client.received, stored)).toBeUndefined();
+  } finally {
+    latch.open();
+    client.disconnect();
+    await replica.close();
+  }
+});

@@ -31,3 +31,26 @@ export function createGate(delays: readonly number[]): Gate {
     },
   };
 }
+
+export interface Latch extends Gate {
+  /** From now on everything waits, until `open`. */
+  hold(): void;
+  waiting(): number;
+}
+
+export function createLatch(): Latch {
+  let isHeld = false;
+  const waiting: (() => void)[] = [];
+  return {
+    pass: () => (isHeld ? new Promise((go) => waiting.push(go)) : Promise.resolve()),
+    tick: () => undefined,
+    hold: () => {
+      isHeld = true;
+    },
+    open: () => {
+      isHeld = false;
+      for (const go of waiting.splice(0)) go();
+    },
+    waiting: () => waiting.length,
+  };
+}

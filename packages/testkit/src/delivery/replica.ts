@@ -52,11 +52,18 @@ export interface Replica {
   close(): Promise<void>;
 }
 
-export async function openReplica(url: string, bus: Bus, gate: Gate): Promise<Replica> {
+/** `readGate` is for what its tail asks, `gate` for what it appends. */
+export async function openReplica(url: string, bus: Bus, gate: Gate, readGate: Gate = gate): Promise<Replica> {
   const pool = openPostgres({ url, maxConnections: 6 });
   const db = toLateDb(pool, gate);
   const stopping = new AbortController();
-  const tail = await openTail({ db, bus, clock: fastClock, log: silentLog, signal: stopping.signal });
+  const tail = await openTail({
+    db: toLateDb(pool, readGate),
+    bus,
+    clock: fastClock,
+    log: silentLog,
+    signal: stopping.signal,
+  });
   let armed: FaultPoint | undefined;
   const fault = (point: FaultPoint) => {
     if (point !== armed) return;
