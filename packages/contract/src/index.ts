@@ -13,6 +13,7 @@ export * from "./events/event.ts";
 export * from "./events/envelope.ts";
 export * from "./events/reserved.ts";
 export * from "./terminal-frames.ts";
+export * from "./resources/agent-options.ts";
 export * from "./resources/inside.ts";
 export * from "./resources/log.ts";
 export * from "./resources/message.ts";

@@ -1,22 +1,76 @@
 /** What the worker drives: an agent that works on an order, says what it does, and can be spoken to. */
-import type { InboxMessage, Json, JsonObject } from "@drover/contract";
+import type {
+  InboxMessage,
+  Json,
+  JsonObject,
+  McpServer,
+  PermissionMode,
+  PermissionPolicy,
+  Subagent,
+} from "@drover/contract";
 import type { Clock } from "./clock.ts";
 
 export interface AgentCapabilities {
-  /** When a message reaches the agent: between two steps of the running turn, or only when the turn is over. */
-  readonly steering: "step" | "turn";
+  /** How a message gets into the turn that runs: by the agent's own input, by an extension of its protocol, as a second
+   *  prompt that it folds in, or by cancelling the turn and asking again. */
+  readonly steer: "native" | "extension" | "reprompt" | "cancel";
+  /** A turn can be stopped and the session kept. */
   readonly interrupt: boolean;
+  /** Policy is asked before each tool, and the agent waits after each. */
+  readonly hooks: boolean;
+  /** The agent counts its own cost; the gateway's figures are the true ones. */
+  readonly cost: boolean;
   /** What a restarted agent still knows: everything, a summary it is told, or nothing. */
   readonly resume: "native" | "reseeded" | "fresh";
+  readonly subagents: boolean;
+}
+
+/** A session to go on with. */
+export interface Resume {
+  readonly sessionId: string;
+  readonly how: AgentCapabilities["resume"];
+  /** For a reseeded start: what the agent is told of what went before. */
+  readonly preface?: string;
+}
+
+/** A moment at which files may have changed: a tool has ended, or a turn. */
+export interface Boundary {
+  readonly kind: "tool" | "turn";
+  readonly turn: number;
+  readonly toolUseId?: string;
 }
 
 export interface WorkOrder {
+  readonly sandboxId: string;
   readonly prompt: string;
   readonly model: string | null;
+  readonly branch: string | null;
   readonly script: JsonObject | null;
   readonly cwd: string;
   /** For the agent's own processes; holds no credential of the worker. */
   readonly env: Readonly<Record<string, string>>;
+  /** A directory of its own for the agent's processes, kept over restarts of the worker. */
+  readonly home: string;
+  /** Where the agent's package is mounted; undefined when it needs none or is not there. */
+  readonly agentHome: string | undefined;
+  /** Models and Git are reached below this address; it needs no credential. Empty when there is no bridge. */
+  readonly bridgeUrl: string;
+  /** The sandbox holds the agent in, so that it may be allowed everything. */
+  readonly isIsolated: boolean;
+  readonly permissionMode: PermissionMode;
+  readonly permissionPolicy: PermissionPolicy;
+  readonly maxTurns: number | null;
+  readonly maxBudgetUsd: number | null;
+  readonly timeoutSeconds: number | null;
+  /** Tools that need no permission, and tools that are not offered. */
+  readonly allowedTools: readonly string[];
+  readonly disallowedTools: readonly string[];
+  readonly mcpServers: Readonly<Record<string, McpServer>>;
+  readonly subagents: Readonly<Record<string, Subagent>>;
+  readonly skills: boolean;
+  readonly systemPromptAppend: string | null;
+  readonly continuous: boolean;
+  readonly resume: Resume | null;
   /** The last mark that was recorded: where to go on. */
   readonly mark: Json | undefined;
   readonly postCompletionSeconds: number;
@@ -24,6 +78,8 @@ export interface WorkOrder {
   readonly newId: () => string;
   /** Keeps bytes too large for an event; resolves to their id. */
   readonly keepArtifact: (bytes: Buffer) => Promise<string>;
+  /** Awaited after each tool and each turn, before the agent goes on; the events are recorded with what ended. */
+  readonly atBoundary: (at: Boundary) => Promise<readonly AgentEvent[]>;
 }
 
 export interface AgentEvent {
@@ -55,18 +111,34 @@ export interface AgentEnd {
   readonly turns: number;
 }
 
+/** A person's answer to a permission request; `messageId` is the message that brought it. */
+export interface PermissionAnswer {
+  readonly messageId: string;
+  readonly requestId: string;
+  readonly decision: "allow" | "deny";
+  readonly optionId?: string;
+  readonly note?: string;
+}
+
 /** Contract: `steps` never throws and always returns an end, soon after the signal is aborted; a step whose mark was
- *  recorded is not repeated when the agent is started again with that mark; every `agent.*` event carries `turn`. */
+ *  recorded is not repeated when the agent is started again with that mark; every `agent.*` event carries `turn`, and
+ *  turns never go back; a message that was taken gets exactly one receipt, unless the session ends before. */
 export interface AgentSession {
   readonly steps: AsyncGenerator<AgentStep, AgentEnd>;
-  /** Takes a message for the agent, or says why not. */
+  /** Takes a message for the agent, or says why not. `delivery: "queue"` waits for the end of the turn. */
   send(message: InboxMessage): string | undefined;
   /** Stops the running turn and keeps the session. */
   interrupt(message: InboxMessage): string | undefined;
+  /** Answers what `agent.permission_requested` asked, or says why nobody waits for it. */
+  answerPermission(answer: PermissionAnswer): string | undefined;
+  /** The agent's own name for what it remembers, once it has one. */
+  getSessionId?(): string | undefined;
 }
 
 export interface AgentRuntime {
   readonly name: string;
   readonly capabilities: AgentCapabilities;
   start(order: WorkOrder, signal: AbortSignal): AgentSession;
+  /** The file in which the agent keeps what it remembers of a session: saved from there, and put back there before a start. */
+  transcriptPath?(order: Pick<WorkOrder, "home" | "cwd">, sessionId: string): string;
 }

@@ -6,7 +6,10 @@ export type {
   AgentRuntime,
   AgentSession,
   AgentStep,
+  Boundary,
+  PermissionAnswer,
   Receipt,
+  Resume,
   WorkOrder,
 } from "./agent-runtime.ts";
 export { createScripted } from "./agents/scripted.ts";

@@ -1,10 +1,8 @@
 /** A worker from start to end: restores its journal, learns what to do, runs the agent, and leaves nothing unsaid. */
 import { AppError, type Assignment, type NewEvent } from "@drover/contract";
 import { randomBytes } from "node:crypto";
-import { mkdir, readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { AgentEnd, AgentRuntime, WorkOrder } from "./agent-runtime.ts";
-import { parseScriptText } from "./agents/script.ts";
 import { createScripted } from "./agents/scripted.ts";
 import { openArtifactSpool } from "./artifacts.ts";
 import { type Clock, systemClock } from "./clock.ts";
@@ -18,6 +16,7 @@ import { startInbox } from "./inbox.ts";
 import { type Link, startLink } from "./link.ts";
 import { type Log, noLog } from "./log.ts";
 import { openOutbox, type Outbox } from "./outbox.ts";
+import { prepareOrder, toRuntimeName } from "./prepare-order.ts";
 import { type Receipts, startReceipts } from "./receipts.ts";
 import { type Environment, parseSettings, type Settings, toChildEnv } from "./settings.ts";
 import { createTransport, type Transport } from "./transport.ts";
@@ -75,12 +74,6 @@ const toExitCode = (ending: Ending) => (ending.reason === "revoked" ? EXIT_CODES
 
 const newId = () => randomBytes(4).toString("hex");
 
-async function loadScript(settings: Settings, assignment: Assignment): Promise<WorkOrder["script"]> {
-  if (settings.scriptFile === undefined) return assignment.script;
-  // Parsed here too: a wrong script is told at the start.
-  return parseScriptText(await readFile(settings.scriptFile, "utf8")) as unknown as WorkOrder["script"];
-}
-
 const toStarted = (order: WorkOrder, runtime: AgentRuntime, assignment: Assignment, now: Date): NewEvent => ({
   event_type: "agent.started",
   source: "worker",
@@ -93,8 +86,10 @@ const toStarted = (order: WorkOrder, runtime: AgentRuntime, assignment: Assignme
     task_description_length: order.prompt.length,
     branch: assignment.branch,
     generation: assignment.generation,
-    is_resuming: order.mark !== undefined,
-    resume: order.mark === undefined ? null : runtime.capabilities.resume,
+    is_resuming: order.mark !== undefined || order.resume !== null,
+    resume: order.resume?.how ?? (order.mark === undefined ? null : runtime.capabilities.resume),
+    resumed_session_id: order.resume?.sessionId ?? null,
+    permission_mode: order.permissionMode,
     capabilities: { ...runtime.capabilities },
   },
 });
@@ -113,26 +108,6 @@ interface Open {
   readonly childEnv: Readonly<Record<string, string>>;
 }
 
-async function prepareOrder(
-  { parts, settings, outbox, childEnv }: Open,
-  assignment: Assignment,
-  keepArtifact: WorkOrder["keepArtifact"],
-): Promise<WorkOrder> {
-  await mkdir(settings.cwd, { recursive: true });
-  return {
-    prompt: settings.prompt ?? assignment.prompt ?? "",
-    model: settings.model ?? assignment.model,
-    script: await loadScript(settings, assignment),
-    cwd: settings.cwd,
-    env: childEnv,
-    mark: outbox.getNote("mark"),
-    postCompletionSeconds: settings.postCompletionSeconds ?? assignment.post_completion_s,
-    clock: parts.clock,
-    newId,
-    keepArtifact,
-  };
-}
-
 /** They outlive the agent: what was recorded at the end is still to be sent. */
 interface Senders {
   readonly link: Link;
@@ -148,7 +123,7 @@ async function work(
   signal: AbortSignal,
 ): Promise<WorkerExit> {
   const { parts, settings, outbox, transport } = open;
-  const name = settings.scriptFile === undefined ? assignment.runtime : "scripted";
+  const name = toRuntimeName(settings, assignment);
   const runtime = parts.runtimes[name];
   if (runtime === undefined) {
     const error = `this worker has no runtime called ${name}`;
@@ -238,7 +213,15 @@ async function runOpen(open: Open, signal: AbortSignal): Promise<WorkerExit> {
     throw new AppError("config.invalid", `the server refused the assignment: ${fetched.detail}`);
 
   const artifacts = await openArtifactSpool(join(settings.stateDir, "artifacts"));
-  const order = await prepareOrder(open, fetched.assignment, (bytes) => artifacts.keep(bytes));
+  const order = await prepareOrder(settings, fetched.assignment, {
+    clock: parts.clock,
+    newId,
+    env: open.childEnv,
+    mark: outbox.getNote("mark"),
+    bridgeUrl: "",
+    keepArtifact: (bytes) => artifacts.keep(bytes),
+    atBoundary: () => Promise.resolve([]),
+  });
   const sending = new AbortController();
   const late = toLater(signal, parts.drainMs);
   // A full disk must not hold up an end that was asked for: what waits for room is refused then.

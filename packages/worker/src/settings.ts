@@ -1,5 +1,5 @@
 /** What the environment says. Three variables are needed; the others win over the assignment. */
-import { AppError, SandboxId } from "@drover/contract";
+import { AppError, PermissionMode, SandboxId } from "@drover/contract";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { z } from "zod";
@@ -8,6 +8,8 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 
 const Seconds = z.coerce.number().positive().max(86_400);
 const Text = z.string().min(1);
+const Names = Text.transform((text) => text.split(",").flatMap((name) => name.trim() || []));
+const Flag = Text.transform((text) => /^(1|true|yes|on)$/i.test(text));
 
 const Variables = z.object({
   SANDBOX_ID: SandboxId,
@@ -24,6 +26,18 @@ const Variables = z.object({
   POLL_INTERVAL: Seconds.default(0.5),
   HEARTBEAT_INTERVAL: Seconds.optional(),
   POST_COMPLETION_SECONDS: Seconds.optional(),
+  PERMISSION_MODE: PermissionMode.optional(),
+  MAX_TURNS: z.coerce.number().int().positive().optional(),
+  MAX_BUDGET_USD: z.coerce.number().nonnegative().optional(),
+  ALLOWED_TOOLS: Names.optional(),
+  DISALLOWED_TOOLS: Names.optional(),
+  ENABLE_SKILLS: Flag.optional(),
+  ENABLE_SUBAGENTS: Flag.optional(),
+  CONTINUOUS_MODE: Flag.optional(),
+  SYSTEM_PROMPT_APPEND: Text.optional(),
+  RESUME_SESSION_ID: Text.optional(),
+  AGENTS_DIR: Text.default("/opt/drover/agents"),
+  IS_SANDBOX: Flag.optional(),
 });
 
 const TaskData = z.looseObject({
@@ -46,6 +60,19 @@ export interface Settings {
   readonly pollMs: number;
   readonly heartbeatSeconds: number | undefined;
   readonly postCompletionSeconds: number | undefined;
+  readonly permissionMode: PermissionMode | undefined;
+  readonly maxTurns: number | undefined;
+  readonly maxBudgetUsd: number | undefined;
+  readonly allowedTools: readonly string[] | undefined;
+  readonly disallowedTools: readonly string[] | undefined;
+  readonly skills: boolean | undefined;
+  readonly subagents: boolean | undefined;
+  readonly continuous: boolean | undefined;
+  readonly systemPromptAppend: string | undefined;
+  readonly resumeSessionId: string | undefined;
+  /** Where agent packages are mounted. */
+  readonly agentsDir: string;
+  readonly isIsolated: boolean;
 }
 
 function parseTaskData(text: string | undefined): string | undefined {
@@ -83,6 +110,18 @@ export function parseSettings(env: Environment, cwd: string): Settings {
     pollMs: set.POLL_INTERVAL * 1_000,
     heartbeatSeconds: set.HEARTBEAT_INTERVAL,
     postCompletionSeconds: set.POST_COMPLETION_SECONDS,
+    permissionMode: set.PERMISSION_MODE,
+    maxTurns: set.MAX_TURNS,
+    maxBudgetUsd: set.MAX_BUDGET_USD,
+    allowedTools: set.ALLOWED_TOOLS,
+    disallowedTools: set.DISALLOWED_TOOLS,
+    skills: set.ENABLE_SKILLS,
+    subagents: set.ENABLE_SUBAGENTS,
+    continuous: set.CONTINUOUS_MODE,
+    systemPromptAppend: set.SYSTEM_PROMPT_APPEND,
+    resumeSessionId: set.RESUME_SESSION_ID,
+    agentsDir: set.AGENTS_DIR,
+    isIsolated: set.IS_SANDBOX ?? false,
   };
 }
 

@@ -3,6 +3,7 @@ import { z } from "zod";
 import { ProjectId, SandboxId, TaskId } from "../ids.ts";
 import { JsonObject } from "../json.ts";
 import { Timestamp } from "../time.ts";
+import { AgentOptions } from "./agent-options.ts";
 
 export const SandboxState = z.enum([
   "pending",
@@ -36,6 +37,7 @@ export const Resources = z.strictObject({
 export const EnvName = z.string().regex(/^[A-Za-z_][A-Za-z0-9_]{0,127}$/);
 
 export const NewSandbox = z.strictObject({
+  ...AgentOptions.shape,
   project_id: ProjectId.optional(),
   task_id: TaskId.optional(),
   prompt: z.string().min(1).max(100_000).optional(),
@@ -53,7 +55,6 @@ export const NewSandbox = z.strictObject({
   env: z.record(EnvName, z.string().max(32_768)).optional(),
   labels: Labels.optional(),
   network: z.enum(["none", "allowlist", "open"]).optional(),
-  permission_mode: z.string().min(1).max(50).optional(),
   execution_mode: z.enum(["exploration", "implementation", "validation"]).optional(),
   continuous: z.boolean().optional(),
   budget_usd: z.number().nonnegative().optional(),
@@ -125,6 +126,11 @@ export const Assignment = z.looseObject({
   model: z.string().nullable(),
   branch: z.string().nullable(),
   script: JsonObject.nullable(),
+  /** What the sandbox was asked for; a worker that knows none of it does as the agent does by itself. */
+  agent: AgentOptions.default({}),
+  continuous: z.boolean().default(false),
+  budget_usd: z.number().nonnegative().nullable().default(null),
+  timeout_s: z.int().positive().nullable().default(null),
   heartbeat_interval_s: z.number().positive(),
   post_completion_s: z.number().positive(),
 });

@@ -1,6 +1,6 @@
 /** Makes the sandboxes that wait for it: stored first, then made, each step told, each failure named. */
 import { AppError, TERMINAL_SANDBOX_STATES, type SandboxId } from "@drover/contract";
-import type { SandboxProvider, SandboxRef } from "../ports/sandbox-provider.ts";
+import type { SandboxInfo, SandboxProvider, SandboxRef } from "../ports/sandbox-provider.ts";
 import { claimUnmade, markProvisioned } from "../store/lifecycle.ts";
 import { insertSandboxToken, loadSandbox, type SandboxRow } from "../store/sandboxes.ts";
 import { hashSecret } from "./credential.ts";
@@ -51,6 +51,10 @@ export async function admitWorker(
   return { SANDBOX_ID: row.id, CALLBACK_URL: "unix:///run/cp/api.sock", SANDBOX_TOKEN: NO_TOKEN };
 }
 
+/** Agents refuse to do without permissions where nothing holds them in; this says that something does. */
+const toIsolationEnv = ({ enforcedBy: { isolation } }: SandboxInfo): Readonly<Record<string, string>> =>
+  isolation === "unsafe" || isolation === "none" ? {} : { IS_SANDBOX: "1" };
+
 async function provision(deps: Deps, id: SandboxId, signal: AbortSignal): Promise<void> {
   const row = await changeState(deps, id, "provisioned", "provisioning");
   const provider = await deps.providers.open(row.provider);
@@ -60,7 +64,7 @@ async function provision(deps: Deps, id: SandboxId, signal: AbortSignal): Promis
   const info = await provider.info(ref, signal);
   if (info === undefined) throw new AppError("sandbox.unavailable", "the sandbox ended as soon as it was made");
   await tellStep(deps, id, "worker", async () => {
-    const env = await admitWorker(deps, provider, ref, row);
+    const env = { ...(await admitWorker(deps, provider, ref, row)), ...toIsolationEnv(info) };
     const worker = await ensureWorker(provider, ref, deps.workerBundle, signal);
     await provider.startDetached(ref, toWorkerCommand(worker, env), signal);
     // Noted before it is told: whoever hears of it finds it in the row.

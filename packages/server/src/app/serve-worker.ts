@@ -1,12 +1,12 @@
 /** What a worker asks for besides messages: its assignment, and to be known as alive. */
-import type { Assignment, EventReceipt, JsonObject } from "@drover/contract";
+import { type Assignment, type EventReceipt, type JsonObject, parseAgentOptions } from "@drover/contract";
 import { loadForWorker } from "./current-worker.ts";
 import type { Deps } from "./deps.ts";
 import type { WorkerIdentity } from "./ingest-events.ts";
 
 export async function getAssignment(deps: Deps, worker: WorkerIdentity): Promise<Assignment> {
   const row = await loadForWorker(deps.db, worker);
-  const script = row.spec["script"];
+  const { script, continuous, budget_usd: budget, timeout_s: timeout } = row.spec;
   return {
     sandbox_id: row.id,
     generation: row.generation,
@@ -16,6 +16,10 @@ export async function getAssignment(deps: Deps, worker: WorkerIdentity): Promise
     model: row.model,
     branch: row.branch,
     script: typeof script === "object" && script !== null ? (script as JsonObject) : null,
+    agent: parseAgentOptions(row.spec),
+    continuous: continuous === true,
+    budget_usd: typeof budget === "number" ? budget : null,
+    timeout_s: typeof timeout === "number" ? timeout : null,
     heartbeat_interval_s: deps.config.heartbeatIntervalSeconds,
     post_completion_s: deps.config.postCompletionSeconds,
   };

@@ -196,7 +196,14 @@ async function* playOrder(order: WorkOrder, stage: Stage): AsyncGenerator<AgentS
 
 export const createScripted = (die: () => void = killSelf): AgentRuntime => ({
   name: "scripted",
-  capabilities: { steering: "step", interrupt: true, resume: "native" },
+  capabilities: {
+    steer: "native",
+    interrupt: true,
+    hooks: false,
+    cost: false,
+    resume: "native",
+    subagents: false,
+  },
   start(order, signal) {
     const mailbox = createMailbox();
     const put = (message: InboxMessage) => {
@@ -205,6 +212,12 @@ export const createScripted = (die: () => void = killSelf): AgentRuntime => ({
       return undefined;
     };
     const place = toPlace(order.mark) ?? startPlace(order.newId());
-    return { steps: playOrder(order, { order, place, mailbox, signal, die, round: 0 }), send: put, interrupt: put };
+    return {
+      steps: playOrder(order, { order, place, mailbox, signal, die, round: 0 }),
+      send: put,
+      interrupt: put,
+      answerPermission: () => "a scripted agent asks nobody",
+      getSessionId: () => place.run,
+    };
   },
 });
