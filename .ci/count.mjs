@@ -1,18 +1,25 @@
-// Prints `N passed, N failed` from vitest's report. A run that failed for another reason than a test counts as one failure.
+// Prints which tests needed a second try, which failed, and `N passed, N failed`. A run that failed for another reason than a test
+// counts as one failure.
 import { existsSync, readFileSync } from "node:fs";
 
 const [, , path, code] = process.argv;
 
-let passed = 0;
-let failed = 0;
-if (existsSync(path)) {
-  const report = JSON.parse(readFileSync(path, "utf8"));
-  passed = report.numPassedTests;
-  // A file that could not be loaded has no tests, and counts once.
-  const unloaded = report.testResults.filter((file) => file.status === "failed" && file.assertionResults.length === 0);
-  failed = report.numFailedTests + unloaded.length;
-} else {
-  console.log("the tests did not run");
+const lines = existsSync(path) ? readFileSync(path, "utf8").split("\n") : [];
+const outcomes = lines.flatMap((line) => {
+  try {
+    return [JSON.parse(line)];
+  } catch {
+    return []; // expected: the empty last line, and a line that a killed run did not finish
+  }
+});
+if (outcomes.length === 0) console.log("the tests did not run");
+
+for (const { name, retries, state } of outcomes) {
+  if (retries > 0 && state === "passed") console.log(`passed at the second try: ${name}`);
 }
-if (code !== "0" && failed === 0) failed = 1;
+const failures = outcomes.filter(({ state }) => state === "failed");
+for (const { name } of failures) console.log(`failed: ${name}`);
+
+const passed = outcomes.filter(({ state }) => state === "passed").length;
+const failed = code === "0" ? failures.length : Math.max(1, failures.length);
 console.log(`${passed} passed, ${failed} failed`);

@@ -10,7 +10,7 @@ import { promisify } from "node:util";
 const run = promisify(execFile);
 
 const IMAGE = "drover-test";
-const READY_LIMIT_MS = 20_000;
+const READY_LIMIT_MS = 90_000;
 const LOOK_EVERY_MS = 50;
 const OUTPUT_LIMIT_BYTES = 8 * 1024 * 1024;
 const SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";

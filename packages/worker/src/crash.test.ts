@@ -53,7 +53,7 @@ const expectWhole = (peer: Peer, rig: Rig) => {
 
 test.for(FAULT_POINTS)(
   "a worker killed at %s goes on where it was: nothing lost, nothing twice",
-  { timeout: 60_000 },
+  { timeout: 120_000 },
   async (point, { rig }) => {
     const peer = await rig.peer({ script: SCRIPT });
     // The message comes when all steps were played, so that it is answered at one place.
@@ -66,7 +66,7 @@ test.for(FAULT_POINTS)(
   },
 );
 
-test("an agent that kills the worker finds its place again", { timeout: 60_000 }, async ({ rig }) => {
+test("an agent that kills the worker finds its place again", { timeout: 120_000 }, async ({ rig }) => {
   const peer = await rig.peer({
     script: { steps: [{ text: "one" }, { crash: true }, { text: "two" }, { crash: true }, { text: "three" }] } as never,
   });
@@ -81,7 +81,7 @@ test("an agent that kills the worker finds its place again", { timeout: 60_000 }
 
 test(
   "a command that was running when the worker died is closed as failed and runs again",
-  { timeout: 60_000 },
+  { timeout: 120_000 },
   async ({ rig }) => {
     const peer = await rig.peer({
       script: {
@@ -105,7 +105,7 @@ test(
 
 test(
   "a worker started again while the server is away works on, and reports later",
-  { timeout: 60_000 },
+  { timeout: 120_000 },
   async ({ rig }) => {
     const peer = await rig.peer({
       script: {

@@ -77,7 +77,7 @@ describe("a look at other programs", () => {
   });
 });
 
-describe("the whole path", { timeout: 90_000 }, () => {
+describe("the whole path", { timeout: 180_000 }, () => {
   withServer("is proved at the running server, and nothing is left of it", async ({ server }) => {
     const trial = toTrial({
       createClient,

@@ -17,14 +17,14 @@ describeSharedBus("bus-redis", async () => openRedisBus(redis.url, silentLog));
 
 test("a Redis that is killed is down and in nobody's way, and is found again", async () => {
   const bus = openRedisBus(redis.url, silentLog);
-  await expect.poll(() => bus.isUp(), { timeout: 5_000 }).toBe(true);
+  await expect.poll(() => bus.isUp(), { timeout: 20_000 }).toBe(true);
   let heard = 0;
   bus.onHint(() => (heard += 1));
   await redis.kill();
-  await expect.poll(() => bus.isUp(), { timeout: 5_000 }).toBe(false);
+  await expect.poll(() => bus.isUp(), { timeout: 20_000 }).toBe(false);
   expect(() => bus.publish([{ eventType: "x", json: "{}" }])).not.toThrow();
   await redis.start();
-  await expect.poll(() => bus.isUp(), { timeout: 8_000 }).toBe(true);
+  await expect.poll(() => bus.isUp(), { timeout: 20_000 }).toBe(true);
   // Whoever was away looks once, because something may have been missed.
   expect(heard).toBeGreaterThan(0);
   await bus.close();

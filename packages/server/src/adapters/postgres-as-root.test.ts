@@ -62,9 +62,9 @@ describe.skipIf(!canMount)("a full disk", () => {
         await db.query(sql`insert into things (n) values (2)`);
         expect(await db.query(sql`select n from things order by n limit 9`)).toContainEqual({ n: 1 });
       },
-      { timeout: 12_000, interval: 50 },
+      { timeout: 40_000, interval: 50 },
     );
-    await vi.waitFor(() => expect(postgres.problem()).toBeUndefined());
+    await vi.waitFor(() => expect(postgres.problem()).toBeUndefined(), { timeout: 40_000 });
   });
 });
 

@@ -11,7 +11,7 @@ import { sql } from "../store/sql.ts";
 const insert = (n: number) => sql`insert into things (n) values (${n})`;
 const CREATE = sql`create table things (n int8)`;
 const SELECT = sql`select n from things order by n limit 9`;
-const soon = { timeout: 10_000, interval: 20 };
+const soon = { timeout: 40_000, interval: 20 };
 
 test("data is there again after a stop and a start", async ({ dir, start }) => {
   const first = await start(dir);

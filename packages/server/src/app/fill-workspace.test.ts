@@ -47,7 +47,7 @@ async function runWith(body: Readonly<Record<string, unknown>>): Promise<string>
   };
   await expect
     .poll(async () => (await read()).some((one) => /agent.completed|agent.failed/.test(one.event_type)), {
-      timeout: 30_000,
+      timeout: 60_000,
     })
     .toBe(true);
   const events = await read();
@@ -71,7 +71,7 @@ test("a repository that is not there fails the sandbox and says so", async () =>
   const { id } = created.body as { id: string };
   const state = async () =>
     (await server.call("GET", `/sandboxes/${id}`)).body as { state: string; state_cause: string };
-  await expect.poll(async () => (await state()).state, { timeout: 30_000 }).toBe("failed");
+  await expect.poll(async () => (await state()).state, { timeout: 60_000 }).toBe("failed");
   expect((await state()).state_cause).toContain("nowhere");
 });
 

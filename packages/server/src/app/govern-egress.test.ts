@@ -65,7 +65,7 @@ async function makeSandbox(network: string) {
 const connectTo = (authority: string) =>
   `require("node:net").connect(3128, "127.0.0.1").on("error", (e) => console.log(e.code)).on("close", () => console.log("closed")).on("data", (d) => process.stdout.write(d)).write("CONNECT ${authority} HTTP/1.1\\r\\n\\r\\n")`;
 
-test("what a sandbox reaches and tries to reach stands in its log, counted", { timeout: 60_000 }, async () => {
+test("what a sandbox reaches and tries to reach stands in its log, counted", { timeout: 120_000 }, async () => {
   const { run, listEgress } = await makeSandbox("allowlist");
   expect(await run(connectTo(`127.0.0.1:${port}`))).toContain("from outside");
   expect(await run(`fetch("http://evil.test/").catch((e) => console.log(e.cause.cause.message))`)).toContain(
@@ -85,7 +85,7 @@ test("what a sandbox reaches and tries to reach stands in its log, counted", { t
 
 test(
   "programs inside learn of the proxy and of this machine's registries, without anybody's password",
-  { timeout: 60_000 },
+  { timeout: 120_000 },
   async () => {
     const { run } = await makeSandbox("open");
     const env = JSON.parse(await run("console.log(JSON.stringify(process.env))")) as Record<string, string>;
@@ -100,7 +100,7 @@ test(
   },
 );
 
-test("a sandbox without a network has neither", { timeout: 60_000 }, async () => {
+test("a sandbox without a network has neither", { timeout: 120_000 }, async () => {
   const { run, listEgress } = await makeSandbox("none");
   const env = JSON.parse(await run("console.log(JSON.stringify(process.env))")) as Record<string, string>;
   expect(Object.keys(env).filter((name) => /proxy/i.test(name))).toEqual([]);

@@ -9,7 +9,7 @@ const exec = (server: TestServer, id: string, body: object, token?: string) =>
 const sh = async (server: TestServer, id: string, script: string, more: object = {}) =>
   (await exec(server, id, { argv: ["sh", "-c", script], ...more })).body;
 
-describe("exec", { timeout: 60_000 }, () => {
+describe("exec", { timeout: 120_000 }, () => {
   test("answers with the code and the output of a command in the workspace", async ({ server, local }) => {
     const { status, body } = await exec(server, local, {
       argv: ["sh", "-c", 'pwd; echo "$GREETING" >&2; exit 3'],
@@ -62,7 +62,7 @@ describe("exec", { timeout: 60_000 }, () => {
   });
 });
 
-describe("files", { timeout: 60_000 }, () => {
+describe("files", { timeout: 120_000 }, () => {
   test("a directory is listed, a file is read byte by byte", async ({ server, local }) => {
     await sh(server, local, "mkdir -p files; cd files; printf 'a\\000\\377' > 'two words'; mkdir d; ln -s / out");
     const { body } = await server.call("GET", `/sandboxes/${local}/files?path=files`);
@@ -110,7 +110,7 @@ describe("files", { timeout: 60_000 }, () => {
   });
 });
 
-describe("logs", { timeout: 60_000 }, () => {
+describe("logs", { timeout: 120_000 }, () => {
   test("show what the worker wrote, and go on where a reader stopped", async ({ server, local }) => {
     await sh(server, local, "echo one more line >> /home/agent/.drover-worker/worker.log");
     const { body } = await server.call("GET", `/sandboxes/${local}/logs`);
@@ -138,7 +138,7 @@ describe("logs", { timeout: 60_000 }, () => {
   });
 });
 
-describe("what cannot be entered", { timeout: 60_000 }, () => {
+describe("what cannot be entered", { timeout: 120_000 }, () => {
   const calls = (id: string) => [
     ["POST", `/sandboxes/${id}/exec`, { argv: ["true"] }] as const,
     ["GET", `/sandboxes/${id}/files`, undefined] as const,

@@ -96,9 +96,9 @@ test("an upload that breaks off leaves nothing", async ({ server, sandbox }) => 
   });
   upload.on("error", () => undefined);
   upload.write(Buffer.alloc(100_000));
-  await vi.waitFor(async () => expect((await listFiles(server)).length).toBe(before.length + 1), { timeout: 5_000 });
+  await vi.waitFor(async () => expect((await listFiles(server)).length).toBe(before.length + 1), { timeout: 20_000 });
   upload.destroy();
-  await vi.waitFor(async () => expect(await listFiles(server)).toEqual(before), { timeout: 5_000 });
+  await vi.waitFor(async () => expect(await listFiles(server)).toEqual(before), { timeout: 20_000 });
   expect((await get(server, sandbox, addressOf("whole"))).status).toBe(404);
 });
 

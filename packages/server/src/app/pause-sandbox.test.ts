@@ -26,7 +26,7 @@ const TICKING = {
   steps: [{ command: { argv: ["sh", "-c", "while :; do date +%s%N > /workspace/ticks; sleep 0.05; done"] } }],
 };
 
-describe("a running sandbox", { timeout: 60_000 }, () => {
+describe("a running sandbox", { timeout: 120_000 }, () => {
   test("stands still while it is paused, and goes on where it stood", async ({ server }) => {
     const id = await startLocal(server, { script: TICKING });
     const paused = await pause(server, id);
@@ -80,7 +80,7 @@ describe("a running sandbox", { timeout: 60_000 }, () => {
   });
 });
 
-describe("what cannot be", { timeout: 60_000 }, () => {
+describe("what cannot be", { timeout: 120_000 }, () => {
   test("a provider without the capability is 422 and named", async ({ server, local }) => {
     const provider = await server.deps.providers.open("local");
     await withProvider(server, { capabilities: { ...provider.capabilities, pause: false } }, async () => {

@@ -21,7 +21,7 @@ const startDone = async (server: TestServer, project_id?: string): Promise<Sandb
 
 const stands = (server: TestServer, key: string) => existsSync(join(server.dataDir, "sandboxes", key));
 
-describe("prune", { timeout: 60_000 }, () => {
+describe("prune", { timeout: 120_000 }, () => {
   test("removes completed sandboxes and strays, and nothing that works", async ({ server, local }) => {
     const done = await startDone(server);
     const row = await loadSandbox.one(server.db, local);

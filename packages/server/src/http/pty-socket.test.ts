@@ -44,20 +44,20 @@ function openScreen(server: TestServer, id: string, options: Options = {}): Scre
     text: () => shown,
     type: (line) => socket.send(Buffer.from(`${line}\n`)),
     shows: async (text) => {
-      await expect.poll(() => shown, { timeout: 20_000, interval: 20 }).toMatch(text);
+      await expect.poll(() => shown, { timeout: 40_000, interval: 20 }).toMatch(text);
     },
     closed: closed.promise,
   };
 }
 
 const ready = async (screen: Screen) => {
-  await expect.poll(() => screen.frames, { timeout: 20_000, interval: 20 }).toContainEqual({ type: "ready" });
+  await expect.poll(() => screen.frames, { timeout: 40_000, interval: 20 }).toContainEqual({ type: "ready" });
 };
 
 const recordings = async (server: TestServer, id: string) =>
   (await server.call("GET", `/sandboxes/${id}/terminal`)).body.items;
 
-describe("a terminal", { timeout: 60_000 }, () => {
+describe("a terminal", { timeout: 120_000 }, () => {
   test("shows, takes sizes, tells its end, and is kept as a recording of its output", async ({ server }) => {
     const id = await startLocal(server);
     const screen = openScreen(server, id, { query: "?columns=91&rows=23" });
@@ -117,9 +117,9 @@ describe("a terminal", { timeout: 60_000 }, () => {
           })
         ).body.stdout,
       );
-    await expect.poll(count, { timeout: 20_000 }).toBe(1);
+    await expect.poll(count, { timeout: 40_000 }).toBe(1);
     screen.socket.terminate();
-    await expect.poll(count, { timeout: 20_000 }).toBe(0);
+    await expect.poll(count, { timeout: 40_000 }).toBe(0);
   });
 
   test("ends with its sandbox", async ({ server }) => {
@@ -165,7 +165,7 @@ describe("a terminal", { timeout: 60_000 }, () => {
   });
 });
 
-describe("who may open one", { timeout: 60_000 }, () => {
+describe("who may open one", { timeout: 120_000 }, () => {
   test("a token in the first frame, and a ticket, once", async ({ server, local }) => {
     const first = openScreen(server, local, { token: undefined, first: [{ type: "auth", token: ADMIN_TOKEN }] });
     await ready(first);

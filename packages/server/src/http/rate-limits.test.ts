@@ -17,7 +17,7 @@ test("too many events are 429 with the time to wait, all or none, and nothing is
   // Another sandbox has its own allowance.
   expect((await other.post(batch(0, 100))).status).toBe(200);
   await expect
-    .poll(async () => (await sandbox.post(batch(150, 100))).status, { timeout: 5_000, interval: 200 })
+    .poll(async () => (await sandbox.post(batch(150, 100))).status, { timeout: 20_000, interval: 200 })
     .toBe(200);
   const { body } = await server.call("GET", `/sandboxes/${sandbox.id}/events?event_type=agent.message`);
   expect(body.total_count).toBe(250);

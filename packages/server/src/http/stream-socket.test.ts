@@ -460,7 +460,7 @@ describe("slow clients", () => {
     // Who reads again before the stall time is over stays: they are read only when the server has given them up.
     const countSockets = async () =>
       /^drover_stream_sockets (\d+)/m.exec((await server.request("GET", "/metrics", { token: ADMIN_TOKEN })).text)?.[1];
-    await expect.poll(countSockets, { timeout: 10_000 }).toBe("1");
+    await expect.poll(countSockets, { timeout: 30_000 }).toBe("1");
     for (const socket of deaf) {
       await new Promise<void>((resolve) => {
         socket.once("close", () => resolve()).resume();

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import type { Bus } from "../../../server/src/ports/bus.ts";
 
 const MESSAGE = { eventType: "SANDBOX_agent.message", json: '{"type":"event"}' };
-const IN_TIME = { timeout: 5_000, interval: 20 };
+const IN_TIME = { timeout: 20_000, interval: 20 };
 
 async function untilUp(bus: Bus): Promise<Bus> {
   await expect.poll(() => bus.isUp(), IN_TIME).toBe(true);

@@ -11,7 +11,7 @@ const ROOT = resolve(import.meta.dirname, "../../../..");
 const SUITE = "packages/testkit/src/unprivileged-suite.ts";
 /** Nobody's: in no account file, and not among those that sandboxes of root get. */
 const UID = 61_001;
-const SUITE_MS = 300_000;
+const SUITE_MS = 600_000;
 
 interface Result {
   readonly title: string;
@@ -33,7 +33,14 @@ async function runSuite(home: string, files: readonly string[]): Promise<readonl
     ? ["unshare", "--mount", "--propagation", "private", "sh", "-c", AS_NOBODY, "sh", ROOT, node, SUITE, ...files]
     : [join(ROOT, node), SUITE, ...files];
   const [program = "", ...args] = argv;
-  const env = { PATH: "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin", HOME: home, TMPDIR: home, LANG: "C.UTF-8" };
+  const ci = process.env.CI === undefined ? {} : { CI: process.env.CI };
+  const env = {
+    PATH: "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin",
+    HOME: home,
+    TMPDIR: home,
+    LANG: "C.UTF-8",
+    ...ci,
+  };
   const { stdout } = await run(program, args, { cwd: ROOT, env, timeout: SUITE_MS, maxBuffer: 64 * 1024 * 1024 });
   return stdout
     .split("\n")

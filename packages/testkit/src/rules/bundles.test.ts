@@ -41,7 +41,7 @@ test("the worker is one small file without server, database or web framework", a
   expect(owners.filter((owner) => [...SERVER_SIDE, "packages/client", "packages/web"].includes(owner))).toEqual([]);
   expect(chunk.imports.filter((name) => !name.startsWith("node:"))).toEqual([]);
   expect(chunk.code.length).toBeLessThan(WORKER_LIMIT);
-}, 30_000);
+}, 120_000);
 
 test("the web page loads little at first, and holds no server code", async () => {
   const output = await bundleWeb();
@@ -60,4 +60,4 @@ test("the web page loads little at first, and holds no server code", async () =>
   const bytes = [...first].reduce((sum, name) => sum + gzipSync(chunks.get(name)?.code ?? "").length, 0);
   expect(bytes).toBeGreaterThan(0);
   expect(bytes).toBeLessThanOrEqual(FIRST_LOAD_LIMIT);
-}, 60_000);
+}, 120_000);

@@ -14,7 +14,7 @@ import type {
 
 const MIB = 1024 * 1024;
 const LOOK_EVERY_MS = 20;
-const FACT_LIMIT_MS = 10_000;
+const FACT_LIMIT_MS = 30_000;
 
 export const LIMITS: SandboxLimits = { memoryBytes: 256 * MIB, cpus: 1, diskBytes: 1024 * MIB, processes: 128 };
 

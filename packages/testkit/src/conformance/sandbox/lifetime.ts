@@ -130,7 +130,7 @@ export const LIFETIME_PROMISES: readonly ProviderPromise[] = [
     needs: "pause",
     keep: async (given) => {
       const ref = await given.sandbox();
-      const tick = "while :; do date +%s%N >> ticks; sleep 0.01; done";
+      const tick = "echo $$ > ticker; while :; do date +%s%N >> ticks; sleep 0.01; done";
       await given.provider.startDetached(ref, { argv: ["sh", "-c", tick], cwd: "/workspace" }, given.signal);
       const countTicks = async () => Number(await given.shell(ref, "cat ticks 2>/dev/null | wc -l"));
       await untilFact("it ticks", async () => (await countTicks()) > 3);
@@ -145,6 +145,7 @@ export const LIFETIME_PROMISES: readonly ProviderPromise[] = [
       const pausedMs = performance.now() - pausedAt;
       await given.provider.resume(ref, given.signal);
       await given.provider.resume(ref, given.signal);
+      await given.shell(ref, "kill -0 $(cat ticker)");
       const before = await countTicks();
       await untilFact("it ticks again", async () => (await countTicks()) > before + 3);
       expect(await given.provider.info(ref, given.signal)).toMatchObject({ state: "running", reason: null });
