@@ -13,6 +13,7 @@ import { openArtifact, putArtifact, readFileDiff } from "../app/keep-artifacts.t
 import { listFiles } from "../app/list-files.ts";
 import { pageMessages } from "../app/list-messages.ts";
 import { listRecordings } from "../app/list-recordings.ts";
+import { answerRequest, pagePermissions } from "../app/manage-permissions.ts";
 import { changeProject, createProject, getProject, pageProjects } from "../app/manage-projects.ts";
 import { createSandbox, getSandbox, pageSandboxes, replaceWorker } from "../app/manage-sandboxes.ts";
 import { createTicket, createToken, endToken, login, logout, pageTokens, toWhoami } from "../app/manage-tokens.ts";
@@ -180,6 +181,10 @@ export const handlers: Handlers = {
   ],
   ackMessage: (context, { params, body }) => ackMessage(context.deps, worker(context), params.message_id, body),
   listMessages: (context, { params, query }) => pageMessages(context.deps, params.sandbox_id, query),
+
+  listPermissions: (context, { params, query }) => pagePermissions(context.deps, params.sandbox_id, query),
+  answerPermission: (context, { params, body }) =>
+    answerRequest(context.deps, person(context), params, body, context.requestKey),
 
   getAssignment: (context) => getAssignment(context.deps, worker(context)),
   heartbeat: (context, { body }) => {
