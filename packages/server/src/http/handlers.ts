@@ -28,6 +28,7 @@ import { receiveMessages } from "../app/receive-messages.ts";
 import { sendMessage } from "../app/send-message.ts";
 import { beat, getAssignment } from "../app/serve-worker.ts";
 import { startDemo } from "../app/start-demo.ts";
+import type { CredentialWatch } from "./credential-watch.ts";
 import type { RateLimits } from "./rate-limits.ts";
 import { CLEARED_SESSION_COOKIE, parseSessionCookie, toSessionCookie } from "./session-cookie.ts";
 import { streamSandbox } from "./stream-sse.ts";
@@ -35,6 +36,7 @@ import { streamSandbox } from "./stream-sse.ts";
 export interface Context {
   readonly deps: Deps;
   readonly limits: RateLimits;
+  readonly watch: CredentialWatch;
   readonly principal: Principal | undefined;
   readonly requestKey: RequestKey | undefined;
   readonly request: FastifyRequest;
