@@ -16,7 +16,7 @@ const PROCESSES = [
   "packages/server/src/adapters/local/*.test.ts",
   "packages/server/src/app/{fill-workspace,govern-egress,inside-sandbox,pause-sandbox,prune-sandboxes}.test.ts",
   "packages/server/src/http/pty-socket.test.ts",
-  "packages/worker/src/crash.test.ts",
+  "packages/worker/src/{crash,watch-workspace}.test.ts",
   "packages/cli/src/{sandbox-verbs,doctor/*}.test.ts",
   "packages/testkit/src/hostile/**/*.test.ts",
 ];

@@ -1,13 +1,15 @@
 /** Runs an agent and records what it does: each step is on disk before much more happens. */
 import type { NewEvent } from "@drover/contract";
 import { type Activity, foldActivity } from "./activity.ts";
-import type { AgentEnd, AgentSession, AgentStep } from "./agent-runtime.ts";
+import type { AgentEnd, AgentEvent, AgentSession, AgentStep, WorkOrder } from "./agent-runtime.ts";
 import type { Clock } from "./clock.ts";
 import { toEventData } from "./event-text.ts";
 import type { Fault } from "./fault.ts";
 import { toInjectedNotes } from "./inbox.ts";
 import type { Notes } from "./outbox-log.ts";
 import type { Outbox } from "./outbox.ts";
+import { createBoundaries } from "./boundary.ts";
+import { CHECKPOINT_NOTE, toCheckpointNote } from "./watch-workspace.ts";
 
 /** Steps that may be on their way to the disk at once: enough to share fsyncs, few enough to redo after a death. */
 const WINDOW = 64;
@@ -18,6 +20,8 @@ export interface DriveParts {
   readonly fault: Fault;
   /** Receipts were noted. */
   readonly onOwed: () => void;
+  /** What changed in the workspace; asked when a tool or a turn has ended, before that is recorded. */
+  readonly atBoundary: WorkOrder["atBoundary"];
 }
 
 const toEvent = (event: AgentStep["events"][number]): NewEvent => ({
@@ -35,10 +39,16 @@ function toSettled(events: AgentStep["events"]): Notes {
   return types.has("agent.message_injected") ? { [SETTLED]: null } : {};
 }
 
+function toCheckpointed(events: AgentStep["events"]): Notes {
+  const last = events.findLast((event) => event.event_type === "workspace.checkpoint");
+  return last === undefined ? {} : { [CHECKPOINT_NOTE]: toCheckpointNote(last) };
+}
+
 function toNotes({ events, mark, receipt }: AgentStep): Notes {
   const { turn = 0, detail } = receipt ?? {};
   return {
     ...toSettled(events),
+    ...toCheckpointed(events),
     ...(mark === undefined ? {} : { mark }),
     ...(receipt === undefined
       ? {}
@@ -52,6 +62,18 @@ export function startAgent(
 ): { readonly done: Promise<AgentEnd>; readonly getActivity: () => Activity } {
   const { outbox, clock } = parts;
   let activity: Activity = { status: "running" };
+  const boundaries = createBoundaries();
+
+  /** Whatever runtime it is: changes stand in front of the end of what made them. */
+  const addChanges = async (step: AgentStep): Promise<AgentStep> => {
+    const events: AgentEvent[] = [];
+    for (const event of step.events) {
+      const at = boundaries.follow(event);
+      if (at !== undefined) events.push(...(await parts.atBoundary(at)));
+      events.push(event);
+    }
+    return events.length === step.events.length ? step : { ...step, events };
+  };
 
   const record = async (step: AgentStep) => {
     await outbox.append(step.events.map(toEvent), toNotes(step));
@@ -70,7 +92,7 @@ export function startAgent(
         return next.value;
       }
       for (const event of next.value.events) activity = foldActivity(activity, event, clock.now());
-      const recorded = record(next.value)
+      const recorded = record(await addChanges(next.value))
         .catch((error: Error) => (failure ??= error)) // the journal was closed over us
         .then(() => void underWay.delete(recorded));
       underWay.add(recorded);

@@ -46,8 +46,7 @@ export async function prepareOrder(settings: Settings, assignment: Assignment, m
     agentHome: findAgentHome(settings, toRuntimeName(settings, assignment)),
     isIsolated: settings.isIsolated,
     permissionMode: settings.permissionMode ?? agent.permission_mode ?? "acceptEdits",
-    permissionPolicy:
-      agent.permission_policy ?? PermissionPolicy.parse({ decision: settings.isIsolated ? "allow" : "ask" }),
+    permissionPolicy: agent.permission_policy ?? PermissionPolicy.parse({}),
     maxTurns: settings.maxTurns ?? agent.max_turns ?? null,
     maxBudgetUsd: settings.maxBudgetUsd ?? assignment.budget_usd,
     timeoutSeconds: assignment.timeout_s,

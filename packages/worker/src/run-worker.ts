@@ -5,11 +5,11 @@ import { dirname, join } from "node:path";
 import type { AgentEnd, AgentRuntime, WorkOrder } from "./agent-runtime.ts";
 import { createScripted } from "./agents/scripted.ts";
 import { openArtifactSpool } from "./artifacts.ts";
-import { type Bridge, openBridge } from "./bridge.ts";
 import { type Clock, systemClock } from "./clock.ts";
 import { lockDirectory } from "./directory-lock.ts";
 import { type Disk, openDisk } from "./disk.ts";
 import { SETTLED, startAgent } from "./drive-agent.ts";
+import { toEventData } from "./event-text.ts";
 import { type Fault, noFault } from "./fault.ts";
 import { fetchAssignment } from "./fetch-assignment.ts";
 import { startHeartbeat } from "./heartbeat.ts";
@@ -22,6 +22,7 @@ import { type Receipts, startReceipts } from "./receipts.ts";
 import { type Environment, parseSettings, type Settings, toChildEnv } from "./settings.ts";
 import { createTransport, type Transport } from "./transport.ts";
 import type { Ending } from "./verdict.ts";
+import { CHECKPOINT_NOTE, watchWorkspace, type WorkspaceWatch } from "./watch-workspace.ts";
 
 /** What a worker is made of; tests and other programs may put their own in place. */
 export interface WorkerParts {
@@ -107,7 +108,6 @@ interface Open {
   readonly outbox: Outbox;
   readonly transport: Transport;
   readonly childEnv: Readonly<Record<string, string>>;
-  readonly bridgeUrl: string;
 }
 
 /** They outlive the agent: what was recorded at the end is still to be sent. */
@@ -116,12 +116,25 @@ interface Senders {
   readonly receipts: Receipts;
 }
 
+/** The workspace as it is before the agent touches it. */
+async function recordWorkspace(outbox: Outbox, watch: WorkspaceWatch): Promise<void> {
+  const events = await watch.begin();
+  const notes = { [CHECKPOINT_NOTE]: watch.toNote() };
+  if (events.length === 0) await outbox.note(notes);
+  else
+    await outbox.append(
+      events.map((event) => ({ ...event, source: "worker", event_data: toEventData(event.event_data) })),
+      notes,
+    );
+}
+
 /** Waits for the first of: the agent's end, the server's last word, the signal. Then ends the others. */
 async function work(
   open: Open,
   assignment: Assignment,
   senders: Senders,
   order: WorkOrder,
+  watch: WorkspaceWatch,
   signal: AbortSignal,
 ): Promise<WorkerExit> {
   const { parts, settings, outbox, transport } = open;
@@ -148,9 +161,14 @@ async function work(
   // A run that is over and only waits for messages is not started again: its state at the server stays what it is.
   if (outbox.getNote(SETTLED) !== true) await outbox.append([toStarted(order, runtime, assignment, parts.clock.now())]);
 
+  await recordWorkspace(outbox, watch);
+
   const { link, receipts } = senders;
   const session = runtime.start(order, inner);
-  const agent = startAgent({ outbox, clock: parts.clock, fault: parts.fault, onOwed: receipts.wake }, session);
+  const agent = startAgent(
+    { outbox, clock: parts.clock, fault: parts.fault, onOwed: receipts.wake, atBoundary: order.atBoundary },
+    session,
+  );
   const everyMs = (settings.heartbeatSeconds ?? assignment.heartbeat_interval_s) * 1_000;
   const heartbeat = startHeartbeat({ ...common, everyMs, getActivity: agent.getActivity }, inner);
   const inbox = startInbox(
@@ -215,14 +233,23 @@ async function runOpen(open: Open, signal: AbortSignal): Promise<WorkerExit> {
     throw new AppError("config.invalid", `the server refused the assignment: ${fetched.detail}`);
 
   const artifacts = await openArtifactSpool(join(settings.stateDir, "artifacts"));
+  const watch = watchWorkspace({
+    cwd: settings.cwd,
+    stateDir: settings.stateDir,
+    path: open.childEnv["PATH"],
+    clock: parts.clock,
+    log: parts.log,
+    keepArtifact: (bytes) => artifacts.keep(bytes),
+    note: outbox.getNote(CHECKPOINT_NOTE),
+  });
   const order = await prepareOrder(settings, fetched.assignment, {
     clock: parts.clock,
     newId,
     env: open.childEnv,
     mark: outbox.getNote("mark"),
-    bridgeUrl: open.bridgeUrl,
+    bridgeUrl: "",
     keepArtifact: (bytes) => artifacts.keep(bytes),
-    atBoundary: () => Promise.resolve([]),
+    atBoundary: watch.capture,
   });
   const sending = new AbortController();
   const late = toLater(signal, parts.drainMs);
@@ -231,7 +258,7 @@ async function runOpen(open: Open, signal: AbortSignal): Promise<WorkerExit> {
   const link = startLink({ ...common, artifacts }, sending.signal);
   const receipts = startReceipts(common, sending.signal);
   try {
-    const exit = await work(open, fetched.assignment, { link, receipts }, order, signal);
+    const exit = await work(open, fetched.assignment, { link, receipts }, order, watch, signal);
     const isHurried = exit.code === EXIT_CODES.ended || exit.code === EXIT_CODES.revoked;
     const until = isHurried ? AbortSignal.timeout(parts.drainMs) : late;
     await Promise.all([link.drained(until), receipts.drained(until)]);
@@ -267,13 +294,12 @@ export async function runWorker(
           : parts.log("outbox.waiting", { detail: error.code === "ENOSPC" ? "the disk is full" : error.message }),
     });
     if (outbox.tornBytes > 0) parts.log("outbox.torn", { bytes: outbox.tornBytes });
-    let bridge: Bridge | undefined;
     try {
-      bridge = await openBridge({ callbackUrl: settings.callbackUrl, token: settings.token, log: parts.log });
-      const childEnv = toChildEnv(env, dirname(process.execPath));
-      return await runOpen({ parts, settings, outbox, transport, childEnv, bridgeUrl: bridge.url }, signal);
+      return await runOpen(
+        { parts, settings, outbox, transport, childEnv: toChildEnv(env, dirname(process.execPath)) },
+        signal,
+      );
     } finally {
-      await bridge?.close();
       await outbox.close();
     }
   } finally {

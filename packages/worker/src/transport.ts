@@ -28,14 +28,13 @@ export interface Transport {
   close(): void;
 }
 
-/** Where the server is, as Node's requests want it. */
-export interface Address {
+interface Address {
   readonly options: RequestOptions;
   readonly prefix: string;
   readonly isSecure: boolean;
 }
 
-export function parseAddress(url: string): Address {
+function parseAddress(url: string): Address {
   if (url.startsWith("unix://")) {
     return { options: { socketPath: url.slice("unix://".length), host: "localhost" }, prefix: "", isSecure: false };
   }

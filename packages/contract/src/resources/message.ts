@@ -3,16 +3,11 @@ import { z } from "zod";
 import { MessageId, SandboxId } from "../ids.ts";
 import { Timestamp } from "../time.ts";
 
-/** What people and programs send. */
-export const SentType = z.enum(["user_message", "interrupt", "guardian_nudge", "system"]);
-export type SentType = z.infer<typeof SentType>;
-
-/** `permission_answer` is written by the server when a person answers a request; its content is a `PermissionMessage`. */
-export const MessageType = z.enum([...SentType.options, "permission_answer"]);
+export const MessageType = z.enum(["user_message", "interrupt", "guardian_nudge", "system"]);
 export type MessageType = z.infer<typeof MessageType>;
 
 /** Other names that documents use, stored as their meaning. */
-const MESSAGE_ALIASES: Readonly<Record<string, SentType>> = {
+const MESSAGE_ALIASES: Readonly<Record<string, MessageType>> = {
   guidance: "user_message",
   guardian_intervention: "guardian_nudge",
   diagnostic_recovery: "system",
@@ -35,9 +30,9 @@ export const NewMessage = z.strictObject({
       `must be at most ${MESSAGE_LIMIT_CHARACTERS} characters`,
     ),
   message_type: z
-    .enum([...SentType.options, "guidance", "guardian_intervention", "diagnostic_recovery"])
+    .enum([...MessageType.options, "guidance", "guardian_intervention", "diagnostic_recovery"])
     .default("user_message")
-    .transform((name): SentType => MESSAGE_ALIASES[name] ?? SentType.parse(name)),
+    .transform((name): MessageType => MESSAGE_ALIASES[name] ?? MessageType.parse(name)),
   delivery: z.enum(["steer", "queue"]).default("steer"),
 });
 export type NewMessage = z.infer<typeof NewMessage>;

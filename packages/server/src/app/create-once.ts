@@ -41,9 +41,14 @@ export async function createOnce<T>(
       if (!requestHash.equals(known.request_hash)) throw new AppError("request.key_reused");
       return openReply<T>(deps, known.sealed_reply);
     }
-    // Kept after the append, although that keeps its lock for one more round trip: a reply may tell the numbers it was given.
-    const reply = await create(tx, append);
+    // The reply is kept before events are appended, so that nothing waits behind the append lock.
+    const appended: Parameters<Append>[0][number][] = [];
+    const reply = await create(tx, async (drafts) => {
+      appended.push(...drafts);
+      return [];
+    });
     await insertReply(tx, keyHash, requestHash, deps.vault.seal(JSON.stringify(reply)));
+    await append(appended);
     return reply;
   });
 }

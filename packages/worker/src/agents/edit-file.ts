@@ -4,15 +4,21 @@ import { createHash } from "node:crypto";
 import { chmod, mkdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { type ConfinedPath, confine } from "../confine.ts";
-import { type FileVersion, type Patch, toPatch } from "../patch.ts";
 import type { Edit } from "./script.ts";
+
+interface FileVersion {
+  readonly name: string;
+  readonly text: string;
+  readonly isExecutable: boolean;
+}
 
 export interface EditPlan {
   readonly from: ConfinedPath;
   readonly to: ConfinedPath;
   readonly before: FileVersion | undefined;
   readonly after: FileVersion | undefined;
-  readonly patch: Patch | undefined;
+  /** Missing when nothing changes. */
+  readonly changeType: "created" | "modified" | "deleted" | "renamed" | undefined;
 }
 
 const refuse = (detail: string) => new AppError("request.invalid", detail);
@@ -45,6 +51,13 @@ export async function hashFile(cwd: string, path: string): Promise<string> {
   return version === undefined ? "absent" : createHash("sha256").update(version.text).digest("hex");
 }
 
+function toChangeType(before: FileVersion | undefined, after: FileVersion | undefined): EditPlan["changeType"] {
+  if (before === undefined) return "created";
+  if (after === undefined) return "deleted";
+  if (before.name !== after.name) return "renamed";
+  return before.text === after.text && before.isExecutable === after.isExecutable ? undefined : "modified";
+}
+
 /** `isRedo`: a death may have left both names of a renamed file. */
 export async function planEdit(
   cwd: string,
@@ -60,7 +73,7 @@ export async function planEdit(
   const text = toText(edit, before, fill);
   const isExecutable = edit.executable ?? before?.isExecutable ?? false;
   const after = text === undefined ? undefined : { name: to.name, text, isExecutable };
-  return { from, to, before, after, patch: toPatch(before, after) };
+  return { from, to, before, after, changeType: toChangeType(before, after) };
 }
 
 /** A reader sees the old file or the new one, whole. */

@@ -5,10 +5,11 @@ import { z } from "zod";
 const OpenTool = z.object({
   id: z.string(),
   tool: z.string(),
-  /** For an edit: what the file held before it, and the events to record once it is made. */
+  /** For an edit: what the file held before it, how many files it changes, and the events to record once it is made. */
   edit: z
     .object({
       before: z.string(),
+      files: z.int(),
       events: z.array(z.object({ event_type: z.string(), event_data: z.record(z.string(), z.json()) })),
     })
     .optional(),

@@ -1,7 +1,6 @@
 /** Steps that use a tool: a told one, a real edit, a real command. */
 import { AppError } from "@drover/contract";
 import { runCommand } from "../command.ts";
-import { toFileEdited } from "../file-edited.ts";
 import { applyEdit, type EditPlan, hashFile, planEdit } from "./edit-file.ts";
 import type { Edit, PlainStep } from "./script.ts";
 import {
@@ -76,28 +75,18 @@ export const playEdit: Play<StepOf<"edit">> = async function* (stage, { edit }) 
   }
   const before = await hashFile(order.cwd, plan.from.name);
   const result = closeTool(stage, id, tool, {
-    text: plan.patch === undefined ? "Nothing changed." : `${plan.patch.changeType} ${plan.to.name}`,
+    text: plan.changeType === undefined ? "Nothing changed." : `${plan.changeType} ${plan.to.name}`,
     isError: false,
     durationMs: 0,
   });
-  const oldName = plan.to.name === plan.from.name ? undefined : plan.from.name;
-  const edited =
-    plan.patch === undefined
-      ? []
-      : [
-          await toFileEdited(
-            { turn: place.turn, toolUseId: id, name: plan.to.name, oldName, patch: plan.patch },
-            order.keepArtifact,
-          ),
-        ];
-  const events = [...edited, result];
   // On disk before the file changes: after a death in between, the edit is made and told, once.
-  place.open = { id, tool, edit: { before, events: JSON.parse(JSON.stringify(events)) } };
+  const files = plan.changeType === undefined ? 0 : 1;
+  place.open = { id, tool, edit: { before, files, events: JSON.parse(JSON.stringify([result])) } };
   yield record(stage, [use], { isBarrier: true });
   await applyEdit(plan);
-  place.fileCount += edited.length;
+  place.fileCount += files;
   delete place.open;
-  yield finish(stage, events);
+  yield finish(stage, [result]);
   return "done";
 };
 
@@ -108,7 +97,7 @@ export async function* redoEdit(stage: Stage, edit: Edit): Playing {
   if (open === undefined) return "done";
   const isStillToDo = (await hashFile(order.cwd, fill(stage, edit.path))) === open.before;
   if (isStillToDo) await applyEdit(await planEdit(order.cwd, edit, (text) => fill(stage, text), true));
-  place.fileCount += open.events.length - 1;
+  place.fileCount += open.files;
   delete place.open;
   yield finish(stage, open.events);
   return "done";
