@@ -3,6 +3,7 @@ import { credentialEndpoints } from "./endpoints/credentials.ts";
 import { eventEndpoints } from "./endpoints/events.ts";
 import { insideEndpoints } from "./endpoints/inside.ts";
 import { messageEndpoints } from "./endpoints/messages.ts";
+import { permissionEndpoints } from "./endpoints/permissions.ts";
 import { projectEndpoints } from "./endpoints/projects.ts";
 import { sandboxEndpoints } from "./endpoints/sandboxes.ts";
 import { workerEndpoints } from "./endpoints/worker.ts";
@@ -14,6 +15,7 @@ export const api = {
   ...insideEndpoints,
   ...eventEndpoints,
   ...messageEndpoints,
+  ...permissionEndpoints,
   ...workerEndpoints,
 } as const;
 

@@ -38,6 +38,8 @@ export const ERRORS = {
   "artifact.not_found": { status: 404, retry: false, title: "No such artifact" },
   "artifact.mismatch": { status: 422, retry: false, title: "The bytes do not match the address" },
   "message.not_found": { status: 404, retry: false, title: "No such message" },
+  "permission.not_found": { status: 404, retry: false, title: "No such permission request" },
+  "permission.answered": { status: 409, retry: false, title: "The request is answered or closed" },
   "message.illegal_transition": { status: 409, retry: false, title: "The message cannot change to this state" },
   "database.unavailable": { status: 503, retry: true, title: "The database does not answer" },
   "database.start_failed": { status: 503, retry: false, title: "The embedded database did not start" },

@@ -17,6 +17,7 @@ export * from "./resources/agent-options.ts";
 export * from "./resources/inside.ts";
 export * from "./resources/log.ts";
 export * from "./resources/message.ts";
+export * from "./resources/permission.ts";
 export * from "./resources/project.ts";
 export * from "./resources/prune.ts";
 export * from "./resources/sandbox.ts";

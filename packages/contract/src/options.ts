@@ -1,5 +1,6 @@
 /** Every setting once: its names, default, meaning. Parameters > environment > .env > drover.yaml > defaults. */
 import { z } from "zod";
+import { PermissionDecision } from "./resources/agent-options.ts";
 import { Provider } from "./resources/sandbox.ts";
 
 export interface Option {
@@ -262,6 +263,19 @@ export const OPTIONS = {
     schema: positive,
     fallback: "3600",
     doc: "How long a completed sandbox stands before it is removed.",
+  },
+  permissionPolicy: {
+    env: "PERMISSION_POLICY",
+    yaml: "agents.permission_policy",
+    schema: PermissionDecision.optional(),
+    doc: "What is done when an agent asks for a permission and its sandbox has no policy: `allow`, `deny`, or `ask` a person until the deadline. Unset: `allow` where the sandbox holds the agent in, else `ask`.",
+  },
+  permissionDeadlineSeconds: {
+    env: "PERMISSION_DEADLINE_SECONDS",
+    yaml: "agents.permission_deadline_seconds",
+    schema: z.coerce.number().int().positive().max(604_800),
+    fallback: "600",
+    doc: "How long an agent waits for a person's answer before it is refused.",
   },
   unsafeNoSandbox: {
     flag: "--unsafe-no-sandbox",

@@ -46,7 +46,8 @@ export async function prepareOrder(settings: Settings, assignment: Assignment, m
     agentHome: findAgentHome(settings, toRuntimeName(settings, assignment)),
     isIsolated: settings.isIsolated,
     permissionMode: settings.permissionMode ?? agent.permission_mode ?? "acceptEdits",
-    permissionPolicy: agent.permission_policy ?? PermissionPolicy.parse({}),
+    permissionPolicy:
+      agent.permission_policy ?? PermissionPolicy.parse({ decision: settings.isIsolated ? "allow" : "ask" }),
     maxTurns: settings.maxTurns ?? agent.max_turns ?? null,
     maxBudgetUsd: settings.maxBudgetUsd ?? assignment.budget_usd,
     timeoutSeconds: assignment.timeout_s,

@@ -5,6 +5,7 @@ import { dirname, join } from "node:path";
 import type { AgentEnd, AgentRuntime, WorkOrder } from "./agent-runtime.ts";
 import { createScripted } from "./agents/scripted.ts";
 import { openArtifactSpool } from "./artifacts.ts";
+import { type Bridge, openBridge } from "./bridge.ts";
 import { type Clock, systemClock } from "./clock.ts";
 import { lockDirectory } from "./directory-lock.ts";
 import { type Disk, openDisk } from "./disk.ts";
@@ -108,6 +109,7 @@ interface Open {
   readonly outbox: Outbox;
   readonly transport: Transport;
   readonly childEnv: Readonly<Record<string, string>>;
+  readonly bridgeUrl: string;
 }
 
 /** They outlive the agent: what was recorded at the end is still to be sent. */
@@ -247,7 +249,7 @@ async function runOpen(open: Open, signal: AbortSignal): Promise<WorkerExit> {
     newId,
     env: open.childEnv,
     mark: outbox.getNote("mark"),
-    bridgeUrl: "",
+    bridgeUrl: open.bridgeUrl,
     keepArtifact: (bytes) => artifacts.keep(bytes),
     atBoundary: watch.capture,
   });
@@ -294,12 +296,13 @@ export async function runWorker(
           : parts.log("outbox.waiting", { detail: error.code === "ENOSPC" ? "the disk is full" : error.message }),
     });
     if (outbox.tornBytes > 0) parts.log("outbox.torn", { bytes: outbox.tornBytes });
+    let bridge: Bridge | undefined;
     try {
-      return await runOpen(
-        { parts, settings, outbox, transport, childEnv: toChildEnv(env, dirname(process.execPath)) },
-        signal,
-      );
+      bridge = await openBridge({ callbackUrl: settings.callbackUrl, token: settings.token, log: parts.log });
+      const childEnv = toChildEnv(env, dirname(process.execPath));
+      return await runOpen({ parts, settings, outbox, transport, childEnv, bridgeUrl: bridge.url }, signal);
     } finally {
+      await bridge?.close();
       await outbox.close();
     }
   } finally {

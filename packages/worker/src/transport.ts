@@ -28,13 +28,14 @@ export interface Transport {
   close(): void;
 }
 
-interface Address {
+/** Where the server is, as Node's requests want it. */
+export interface Address {
   readonly options: RequestOptions;
   readonly prefix: string;
   readonly isSecure: boolean;
 }
 
-function parseAddress(url: string): Address {
+export function parseAddress(url: string): Address {
   if (url.startsWith("unix://")) {
     return { options: { socketPath: url.slice("unix://".length), host: "localhost" }, prefix: "", isSecure: false };
   }

@@ -3,11 +3,16 @@ import { z } from "zod";
 import { MessageId, SandboxId } from "../ids.ts";
 import { Timestamp } from "../time.ts";
 
-export const MessageType = z.enum(["user_message", "interrupt", "guardian_nudge", "system"]);
+/** What people and programs send. */
+export const SentType = z.enum(["user_message", "interrupt", "guardian_nudge", "system"]);
+export type SentType = z.infer<typeof SentType>;
+
+/** `permission_answer` is written by the server when a person answers a request; its content is a `PermissionMessage`. */
+export const MessageType = z.enum([...SentType.options, "permission_answer"]);
 export type MessageType = z.infer<typeof MessageType>;
 
 /** Other names that documents use, stored as their meaning. */
-const MESSAGE_ALIASES: Readonly<Record<string, MessageType>> = {
+const MESSAGE_ALIASES: Readonly<Record<string, SentType>> = {
   guidance: "user_message",
   guardian_intervention: "guardian_nudge",
   diagnostic_recovery: "system",
@@ -30,9 +35,9 @@ export const NewMessage = z.strictObject({
       `must be at most ${MESSAGE_LIMIT_CHARACTERS} characters`,
     ),
   message_type: z
-    .enum([...MessageType.options, "guidance", "guardian_intervention", "diagnostic_recovery"])
+    .enum([...SentType.options, "guidance", "guardian_intervention", "diagnostic_recovery"])
     .default("user_message")
-    .transform((name): MessageType => MESSAGE_ALIASES[name] ?? MessageType.parse(name)),
+    .transform((name): SentType => MESSAGE_ALIASES[name] ?? SentType.parse(name)),
   delivery: z.enum(["steer", "queue"]).default("steer"),
 });
 export type NewMessage = z.infer<typeof NewMessage>;

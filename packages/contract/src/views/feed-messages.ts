@@ -1,5 +1,5 @@
 /** What is said: by the agent, by people, by the guardian; and how far each message came. */
-import { MessageState, MessageType } from "../resources/message.ts";
+import { MessageState, SentType } from "../resources/message.ts";
 import type { FeedDraft } from "./feed-draft.ts";
 import { toRowStart } from "./feed-draft.ts";
 import type { PersonRow } from "./feed-row.ts";
@@ -9,8 +9,8 @@ import { readNumber, readText } from "./log-event.ts";
 /** The server quotes this many characters of a message in its event. */
 const QUOTED_CHARACTERS = 100;
 
-const toMessageType = (name: string | null): MessageType => {
-  const parsed = MessageType.safeParse(name);
+const toMessageType = (name: string | null): SentType => {
+  const parsed = SentType.safeParse(name);
   return parsed.success ? parsed.data : "user_message";
 };
 

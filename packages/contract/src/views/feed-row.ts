@@ -1,6 +1,6 @@
 /** The rows of a run's feed. A row stands where its first event stood and takes in later events that belong to it. */
 import type { Json, JsonObject } from "../json.ts";
-import type { MessageState, MessageType } from "../resources/message.ts";
+import type { MessageState, SentType } from "../resources/message.ts";
 
 interface Row {
   /** sandbox_seq of its first event: the row's identity. */
@@ -55,7 +55,7 @@ export interface MessageRow extends Row {
 export interface PersonRow extends Row {
   readonly kind: "person";
   readonly messageId: string | null;
-  readonly messageType: MessageType;
+  readonly messageType: SentType;
   readonly text: string;
   /** The event carried only the beginning; the whole text is in the message's record. */
   readonly isCut: boolean;

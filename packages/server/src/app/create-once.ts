@@ -41,14 +41,9 @@ export async function createOnce<T>(
       if (!requestHash.equals(known.request_hash)) throw new AppError("request.key_reused");
       return openReply<T>(deps, known.sealed_reply);
     }
-    // The reply is kept before events are appended, so that nothing waits behind the append lock.
-    const appended: Parameters<Append>[0][number][] = [];
-    const reply = await create(tx, async (drafts) => {
-      appended.push(...drafts);
-      return [];
-    });
+    // Kept after the append, although that keeps its lock for one more round trip: a reply may tell the numbers it was given.
+    const reply = await create(tx, append);
     await insertReply(tx, keyHash, requestHash, deps.vault.seal(JSON.stringify(reply)));
-    await append(appended);
     return reply;
   });
 }

@@ -15,7 +15,9 @@ import type { Fault } from "../ports/fault.ts";
 import type { Ids } from "../ports/ids.ts";
 import { appendRows, toRowsText, type EventRow } from "../store/events.ts";
 import { expireMessages } from "../store/messages.ts";
+import { closePermissions } from "../store/permissions.ts";
 import type { SandboxProjection, SandboxRow } from "../store/sandboxes.ts";
+import { followPermissions } from "./follow-permissions.ts";
 import { toTailEvent } from "./tail-event.ts";
 import type { Tail } from "./tail-events.ts";
 
@@ -190,7 +192,11 @@ export async function appendEvents(
   if (drafts.length === 0) return [];
   const { facts, ended, rows } = plan(drafts, deps.ids, deps.clock.now());
   // Nobody will ever read what still waits in a sandbox that has ended. Its rows are locked before the append lock.
-  for (const id of ended) await expireMessages(tx, id);
+  await followPermissions(tx, drafts);
+  for (const id of ended) {
+    await expireMessages(tx, id);
+    await closePermissions(tx, id);
+  }
   const lastRows = new Map(rows.map((row, index) => [row.sandbox_id, index + 1]));
   const projections = [...facts].map(([id, fact]) => toProjection(id, fact, lastRows.get(id) ?? 0));
   const { before } = await appendRows.one(tx, rows.length, toRowsText(rows), projections);

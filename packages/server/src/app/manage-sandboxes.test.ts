@@ -33,6 +33,17 @@ test("a new sandbox has its worker's token, once, and what its worker needs", as
   expect(JSON.stringify(await server.db.query(sql`select * from sandbox_tokens limit 1000`))).not.toContain(token);
 });
 
+test("a new sandbox is told as the next read tells it, its own events counted", async ({ server }) => {
+  for (const headers of [{}, { "idempotency-key": "counted" }, { "idempotency-key": "counted" }]) {
+    const { body } = await server.call("POST", "/sandboxes", { body: { provider: "external" }, headers });
+    const { worker_token: _token, worker_env: _env, ...told } = body;
+    expect(told).toEqual(await get(server, body.id));
+    expect([told.event_count, told.last_event_type]).toEqual([2, "STATE_CHANGED"]);
+    const { body: log } = await server.call("GET", `/sandboxes/${body.id}/events`);
+    expect(told.last_seq).toBe(log.last_seq);
+  }
+});
+
 test("the id of a sandbox begins with that of its task", async ({ server }) => {
   const { id, created } = await server.createSandbox({ task_id: "1b2c3d4e-0000-4000-8000-000000000000" as never });
   expect(id).toMatch(/^drover-1b2c3d4e-[0-9a-f]{6}$/);

@@ -12,6 +12,7 @@ import {
   type SandboxState,
 } from "@drover/contract";
 import type { Db } from "../ports/db.ts";
+import type { EventRow } from "../store/events.ts";
 import { insertAudit } from "../store/audit.ts";
 import { requeueUnseen } from "../store/messages.ts";
 import {
@@ -118,17 +119,28 @@ async function insertOne(
     data: { sandbox_id: row.id, task_id: row.task_id, provider: row.provider, runtime: row.runtime },
     source: "user",
   });
-  if (provider !== "external") {
-    await append([spawned]);
-    return toSandbox(row, deps.clock.now());
-  }
+  if (provider !== "external") return toSandbox(toAppended(row, await append([spawned])), deps.clock.now());
   const token = deps.ids.secret("sandbox");
   await insertSandboxToken(tx, hashSecret(token), row.id, row.generation, "worker");
-  await append([spawned, draftTransition(deps.ids, row, { from: "pending", to: "creating", cause: "external" }, null)]);
+  const started = draftTransition(deps.ids, row, { from: "pending", to: "creating", cause: "external" }, null);
+  const appended = await append([spawned, started]);
   return {
-    ...toSandbox({ ...row, state: "creating" }, deps.clock.now()),
+    ...toSandbox({ ...toAppended(row, appended), state: "creating", state_cause: "external" }, deps.clock.now()),
     worker_token: token,
     worker_env: toWorkerEnv(deps, row.id, token),
+  };
+}
+
+/** The row as its own first events left it, so that a new sandbox is told as the next read would. */
+function toAppended(row: SandboxRow, events: readonly EventRow[]): SandboxRow {
+  const last = events.at(-1);
+  if (last === undefined) return row;
+  return {
+    ...row,
+    last_seq: last.seq,
+    last_sandbox_seq: last.sandbox_seq ?? row.last_sandbox_seq,
+    last_event_type: last.event_type,
+    last_event_at: last.created_at,
   };
 }
 
@@ -208,10 +220,14 @@ export async function replaceWorker(
       request_id: null,
     });
     const next = { ...row, generation };
-    await append([
+    const appended = await append([
       draftSandboxEvent(deps.ids, next, { eventType: "WORKER_REPLACED", data: { generation }, source: "user" }),
     ]);
-    return { ...toSandbox(next, deps.clock.now()), worker_token: token, worker_env: toWorkerEnv(deps, id, token) };
+    return {
+      ...toSandbox(toAppended(next, appended), deps.clock.now()),
+      worker_token: token,
+      worker_env: toWorkerEnv(deps, id, token),
+    };
   });
   deps.credentials.forget();
   return created;

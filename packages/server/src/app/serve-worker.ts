@@ -1,8 +1,22 @@
 /** What a worker asks for besides messages: its assignment, and to be known as alive. */
-import { type Assignment, type EventReceipt, type JsonObject, parseAgentOptions } from "@drover/contract";
+import {
+  type AgentOptions,
+  type Assignment,
+  type EventReceipt,
+  type JsonObject,
+  parseAgentOptions,
+} from "@drover/contract";
 import { loadForWorker } from "./current-worker.ts";
 import type { Deps } from "./deps.ts";
 import type { WorkerIdentity } from "./ingest-events.ts";
+
+/** A sandbox that was given no policy has the installation's. */
+function toAgentOptions({ config }: Deps, spec: JsonObject): AgentOptions {
+  const given = parseAgentOptions(spec);
+  if (given.permission_policy !== undefined || config.permissionPolicy === undefined) return given;
+  const deadline_s = config.permissionDeadlineSeconds;
+  return { ...given, permission_policy: { decision: config.permissionPolicy, deadline_s, rules: [] } };
+}
 
 export async function getAssignment(deps: Deps, worker: WorkerIdentity): Promise<Assignment> {
   const row = await loadForWorker(deps.db, worker);
@@ -16,7 +30,7 @@ export async function getAssignment(deps: Deps, worker: WorkerIdentity): Promise
     model: row.model,
     branch: row.branch,
     script: typeof script === "object" && script !== null ? (script as JsonObject) : null,
-    agent: parseAgentOptions(row.spec),
+    agent: toAgentOptions(deps, row.spec),
     continuous: continuous === true,
     budget_usd: typeof budget === "number" ? budget : null,
     timeout_s: typeof timeout === "number" ? timeout : null,

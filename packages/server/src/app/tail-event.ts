@@ -27,8 +27,10 @@ export interface TailEvent {
   readonly weight: number;
 }
 
+type FrameRow = Omit<TailRow, "size">;
+
 /** Splices the stored text into the frame; only a body with a key of ours must be parsed and merged. */
-function writeFrame(row: TailRow, eventType: string): string {
+function writeFrame(row: FrameRow, eventType: string): string {
   if (row.shadows) return JSON.stringify(toFrame({ ...row, event_data: JSON.parse(row.data_text) as JsonObject }));
   const head = JSON.stringify({
     type: "event",
@@ -48,7 +50,7 @@ function writeFrame(row: TailRow, eventType: string): string {
 
 const FRAME_OVERHEAD = 300;
 
-export function toTailEvent(row: TailRow): TailEvent {
+export function toTailEvent(row: FrameRow): TailEvent {
   const eventType = toPublishedType(row.event_type, row.sandbox_id);
   let json: string | undefined;
   return {

@@ -1,5 +1,5 @@
 /** The end of the log, kept in memory and followed: every subscriber reads from here or, further back, from the store. */
-import { listTail, loadHead } from "../store/events.ts";
+import { isFullPage, listTail, loadHead } from "../store/events.ts";
 import type { Bus } from "../ports/bus.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Db } from "../ports/db.ts";
@@ -70,7 +70,7 @@ export async function openTail(deps: { db: Db; bus: Bus; clock: Clock; log: Log;
       const rows = await listTail(deps.db, { projectId: null, entityIds: undefined }, before, READ_LIMIT);
       // While we read, this process may have fed the very same rows.
       advance(rows.filter((row) => row.seq > head).map(toTailEvent));
-      if (rows.length < READ_LIMIT) return;
+      if (!isFullPage(rows, READ_LIMIT)) return;
     }
   };
 
@@ -116,7 +116,7 @@ export async function openTail(deps: { db: Db; bus: Bus; clock: Clock; log: Log;
       const scope = { projectId: audience.projectId, entityIds: entityIds === undefined ? undefined : [...entityIds] };
       const rows = await listTail(deps.db, scope, after, limit);
       const last = rows.at(-1)?.seq ?? after;
-      const cursor = rows.length < limit ? Math.max(last, seen) : last;
+      const cursor = isFullPage(rows, limit) ? last : Math.max(last, seen);
       return { events: rows.map(toTailEvent).filter((event) => isFor(audience, event)), cursor };
     },
     onAdvance: (listener) => {

@@ -13,6 +13,7 @@ import { openArtifact, putArtifact, readFileDiff } from "../app/keep-artifacts.t
 import { listFiles } from "../app/list-files.ts";
 import { pageMessages } from "../app/list-messages.ts";
 import { listRecordings } from "../app/list-recordings.ts";
+import { answerRequest, pagePermissions } from "../app/manage-permissions.ts";
 import { changeProject, createProject, getProject, pageProjects } from "../app/manage-projects.ts";
 import { createSandbox, getSandbox, pageSandboxes, replaceWorker } from "../app/manage-sandboxes.ts";
 import { createTicket, createToken, endToken, login, logout, pageTokens, toWhoami } from "../app/manage-tokens.ts";
@@ -27,6 +28,7 @@ import { receiveMessages } from "../app/receive-messages.ts";
 import { sendMessage } from "../app/send-message.ts";
 import { beat, getAssignment } from "../app/serve-worker.ts";
 import { startDemo } from "../app/start-demo.ts";
+import type { CredentialWatch } from "./credential-watch.ts";
 import type { RateLimits } from "./rate-limits.ts";
 import { CLEARED_SESSION_COOKIE, parseSessionCookie, toSessionCookie } from "./session-cookie.ts";
 import { streamSandbox } from "./stream-sse.ts";
@@ -34,6 +36,7 @@ import { streamSandbox } from "./stream-sse.ts";
 export interface Context {
   readonly deps: Deps;
   readonly limits: RateLimits;
+  readonly watch: CredentialWatch;
   readonly principal: Principal | undefined;
   readonly requestKey: RequestKey | undefined;
   readonly request: FastifyRequest;
@@ -180,6 +183,10 @@ export const handlers: Handlers = {
   ],
   ackMessage: (context, { params, body }) => ackMessage(context.deps, worker(context), params.message_id, body),
   listMessages: (context, { params, query }) => pageMessages(context.deps, params.sandbox_id, query),
+
+  listPermissions: (context, { params, query }) => pagePermissions(context.deps, params.sandbox_id, query),
+  answerPermission: (context, { params, body }) =>
+    answerRequest(context.deps, person(context), params, body, context.requestKey),
 
   getAssignment: (context) => getAssignment(context.deps, worker(context)),
   heartbeat: (context, { body }) => {

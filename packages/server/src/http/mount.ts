@@ -7,6 +7,7 @@ import type { Deps } from "../app/deps.ts";
 import { checkStore } from "../app/locate.ts";
 import { authorise, resolvePrincipal } from "./authorise.ts";
 import { readJson } from "./body.ts";
+import { openCredentialWatch } from "./credential-watch.ts";
 import { handlers, type Context } from "./handlers.ts";
 import { openHostCheck, requireServed, type HostCheck } from "./host-check.ts";
 import { writeMetrics, type Counters } from "./metrics.ts";
@@ -92,6 +93,7 @@ export async function mountSite(
 ): Promise<Site> {
   const hosts: HostCheck = openHostCheck(deps.config);
   const limits = openRateLimits(deps.config, deps.clock);
+  const watch = openCredentialWatch(deps);
   const counters: Counters = { requests: 0, failures: 0 };
   const answerProblem = (error: unknown, request: Pick<FastifyRequest, "id">, reply: FastifyReply) => {
     const refusal = toAppError(error);
@@ -145,9 +147,7 @@ export async function mountSite(
 
   app.setErrorHandler(answerProblem);
   app.setNotFoundHandler(async (request, reply) => {
-    const isPage =
-      request.method === "GET" && isPagePath(request.url) && !/\.\w+$/.test(request.url.split("?")[0] ?? "");
-    if (isPage && app.hasReplyDecorator("sendFile")) return reply.sendFile("index.html");
+    if (request.method === "GET" && isPagePath(request.url)) return pages.sendShell(reply);
     if ((await resolvePrincipal(deps, request.headers)) === undefined) throw new AppError("auth.required");
     throw new AppError("route.not_found");
   });
@@ -170,6 +170,7 @@ export async function mountSite(
         const context: Context = {
           deps,
           limits,
+          watch,
           principal,
           request,
           reply,
@@ -201,12 +202,12 @@ export async function mountSite(
   app.get("/openapi.json", { onRequest: requirePerson }, (_request, reply) =>
     reply.type("application/json").send(openApi),
   );
-  const sockets = openStreamSockets(deps, hosts);
-  const terminals = openPtySockets(deps, hosts);
+  const sockets = openStreamSockets(deps, hosts, watch);
+  const terminals = openPtySockets(deps, hosts, watch);
   app.get("/metrics", { onRequest: requirePerson }, (_request, reply) =>
     reply.type("text/plain; version=0.0.4").send(writeMetrics(deps, counters, sockets.count())),
   );
-  await mountStaticFiles(app, options.webRoot);
+  const pages = await mountStaticFiles(app, options.webRoot);
 
   app.server.on("upgrade", (request, socket, head) => {
     // Unheard, the error of a caller that hangs up would end the process.
@@ -219,6 +220,7 @@ export async function mountSite(
     close: async () => {
       await Promise.all([sockets.close(), terminals.close()]);
       await app.close();
+      watch.close();
     },
   };
 }

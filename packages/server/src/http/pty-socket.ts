@@ -16,16 +16,9 @@ import {
 import type { Deps } from "../app/deps.ts";
 import { openTerminal, type RecordedTerminal } from "../app/open-terminal.ts";
 import { authorisePerson } from "./authorise.ts";
+import type { CredentialWatch } from "./credential-watch.ts";
 import { requireServed, type HostCheck } from "./host-check.ts";
-import {
-  identifySocket,
-  openInbox,
-  parseFrame,
-  refuse,
-  watchCredentials,
-  type Inbox,
-  type Member,
-} from "./socket-credential.ts";
+import { identifySocket, openInbox, parseFrame, refuse, type Inbox } from "./socket-credential.ts";
 
 const FRAME_LIMIT_BYTES = 256 * 1024;
 const BUFFER_LIMIT_BYTES = 1024 * 1024;
@@ -33,7 +26,8 @@ const KEEP_ALIVE_MS = 30_000;
 const SESSION_LIMIT = 64;
 const PTY_PATH = new RegExp(`^${API_BASE}/sandboxes/([^/]+)/pty$`);
 
-interface Session extends Member {
+interface Session {
+  readonly socket: WebSocket;
   readonly terminal: RecordedTerminal;
 }
 
@@ -78,12 +72,11 @@ function listen(inbox: Inbox, { socket, terminal }: Session): void {
   });
 }
 
-export function openPtySockets(deps: Deps, hosts: HostCheck): PtySockets {
+export function openPtySockets(deps: Deps, hosts: HostCheck, watch: CredentialWatch): PtySockets {
   const server = new WebSocketServer({ noServer: true, perMessageDeflate: false, maxPayload: FRAME_LIMIT_BYTES });
   const sessions = new Set<Session>();
   const ending = new Set<Promise<unknown>>();
   const stopping = new AbortController();
-  const watching = watchCredentials(deps, sessions);
   const keeper = setInterval(() => {
     for (const { socket } of sessions) socket.ping();
   }, KEEP_ALIVE_MS);
@@ -105,14 +98,20 @@ export function openPtySockets(deps: Deps, hosts: HostCheck): PtySockets {
     if (socket.readyState !== socket.OPEN) return;
     const signal = AbortSignal.any([stopping.signal, hangUp.signal]);
     const terminal = await openTerminal(deps, principal, id as SandboxId, size, signal);
-    const member: Session = { socket, person: principal, session, terminal };
+    const member: Session = { socket, terminal };
     sessions.add(member);
+    const unwatch = watch.add({
+      person: principal,
+      session,
+      end: () => refuse(socket, CLOSE.credential, "the credential has ended"),
+    });
     socket.once("close", () => terminal.close());
     say(socket, { type: "ready" });
     listen(inbox, member);
     try {
       await pump(member);
     } finally {
+      unwatch();
       sessions.delete(member);
       await terminal.saved;
     }
@@ -143,7 +142,6 @@ export function openPtySockets(deps: Deps, hosts: HostCheck): PtySockets {
     },
     close: async () => {
       clearInterval(keeper);
-      watching.close();
       for (const socket of server.clients) socket.close(CLOSE.restarting, "the server stops");
       stopping.abort();
       setTimeout(() => {

@@ -9,6 +9,8 @@ import { BODY_LIMIT_BYTES } from "./body.ts";
 
 const ARTIFACT = createHash("sha256").update("kept").digest("hex");
 
+const REQUEST = "a-request";
+
 interface World {
   readonly projectId: string;
   readonly mine: TestSandbox;
@@ -31,6 +33,8 @@ async function buildWorld(server: TestServer): Promise<World> {
   const { body: sent } = await server.call("POST", `/sandboxes/${mine.id}/messages`, { body: { content: "go on" } });
   await server.call("POST", `/sandboxes/${fenced.id}/messages`, { body: { content: "go on" } });
   const { body: stored } = await mine.post({ event_type: "agent.file_edited", event_data: { full_diff: "x" } });
+  for (const one of [mine, foreign, fenced])
+    await one.post({ event_type: "agent.permission_requested", event_data: { request_id: REQUEST, tool: "Bash" } });
   for (const { id, token } of [mine, fenced]) {
     await server.call("PUT", `/sandboxes/${id}/artifacts/${ARTIFACT}`, { token, raw: "kept" });
   }
@@ -109,6 +113,8 @@ const BODIES: { readonly [Name in EndpointName]: Readonly<Record<string, unknown
   receiveMessages: undefined,
   ackMessage: { status: "seen" },
   listMessages: undefined,
+  listPermissions: undefined,
+  answerPermission: { decision: "deny" },
   getAssignment: undefined,
   heartbeat: { status: "alive" },
 };
@@ -136,6 +142,7 @@ function toPath(endpoint: Endpoint, world: World, sandbox: TestSandbox): string 
     .replace(":project_id", world.projectId)
     .replace(":token_id", world.tokenId)
     .replace(":message_id", world.messageId)
+    .replace(":request_id", REQUEST)
     .replace(":artifact_id", ARTIFACT)
     .replace(":event_id", world.eventId);
 }

@@ -1,14 +1,13 @@
-/** Who stands at the other end of a WebSocket, and that it ends when their credential does. */
+/** Who stands at the other end of a WebSocket. */
 import type { IncomingMessage } from "node:http";
 import type { RawData, WebSocket } from "ws";
-import { AuthFrame, CLOSE } from "@drover/contract";
-import type { Person, Principal } from "../app/credential.ts";
+import { AuthFrame } from "@drover/contract";
+import type { Principal } from "../app/credential.ts";
 import type { Deps } from "../app/deps.ts";
 import { resolvePrincipal } from "./authorise.ts";
 import { parseSessionCookie } from "./session-cookie.ts";
 
 const AUTH_LIMIT_MS = 5_000;
-const CHECK_MS = 5_000;
 /** Frames that a client may send before it is known who it is. */
 const WAITING_FRAMES = 16;
 
@@ -93,48 +92,4 @@ export async function identifySocket(
   if (session !== undefined) return { principal: await resolvePrincipal(deps, { cookie }), session };
   const token = await waitForAuthFrame(socket, inbox);
   return known(token === undefined ? undefined : await deps.credentials.resolveBearer(token));
-}
-
-export interface Member {
-  readonly socket: WebSocket;
-  readonly person: Person;
-  readonly session: string | undefined;
-}
-
-/** Closes the sockets of whoever is revoked, has run out or has logged out. */
-export function watchCredentials(deps: Deps, members: ReadonlySet<Member>): { close(): void } {
-  const endThose = (isEnded: (member: Member) => boolean) => {
-    for (const member of members)
-      if (isEnded(member)) refuse(member.socket, CLOSE.credential, "the credential was revoked");
-  };
-
-  // Revocations come through the log, of whichever replica; the check below catches what expires without an event.
-  const stopListening = deps.tail.onAdvance((events) => {
-    const revoked = new Set(
-      events.filter((event) => event.storedType === "token.revoked").map((event) => event.entityId),
-    );
-    if (revoked.size > 0) endThose((member) => revoked.has(member.person.tokenId));
-  });
-
-  const check = async () => {
-    if (members.size === 0) return;
-    const ended = await deps.credentials.findEnded([...new Set([...members].map((member) => member.person.tokenId))]);
-    endThose((member) => ended.has(member.person.tokenId));
-    // Whoever has logged out, on whichever replica, has no session any more.
-    const sessions = new Set([...members].flatMap((member) => member.session ?? []));
-    for (const session of sessions) {
-      if ((await deps.credentials.resolveSession(session)) !== undefined) sessions.delete(session);
-    }
-    endThose((member) => member.session !== undefined && sessions.has(member.session));
-  };
-  const checker = setInterval(() => {
-    check().catch((error: unknown) => deps.log.debug("socket.check_failed", { reason: String(error) }));
-  }, CHECK_MS);
-
-  return {
-    close: () => {
-      clearInterval(checker);
-      stopListening();
-    },
-  };
 }

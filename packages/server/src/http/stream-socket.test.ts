@@ -3,6 +3,7 @@ import type { EventFrame, ServerFrame } from "@drover/contract";
 import { describe, expect } from "vitest";
 import { isEvent, isSync, type LiveStream } from "../../../testkit/src/live-stream.ts";
 import { ADMIN_TOKEN, startTestServer, test, type TestSandbox, type TestServer } from "../../../testkit/src/server.ts";
+import { isFullPage, listTail } from "../store/events.ts";
 import { sql } from "../store/sql.ts";
 
 const seqs = (frames: readonly EventFrame[]) => frames.map((frame) => frame.seq);
@@ -426,6 +427,19 @@ describe("keeping alive and flow", () => {
     await stream.until(() => stream.events().length === 5_000);
     expect(numbers(stream.events())).toEqual(Array.from({ length: 5_000 }, (_, n) => n));
   }, 60_000);
+});
+
+describe("large bodies", () => {
+  test("a page ends by its bytes, and every event arrives", async ({ server, sandbox }) => {
+    const content = "x".repeat(200_000);
+    for (let n = 0; n < 4; n += 1) await post(sandbox, n * 30, 30, { content });
+    const rows = await listTail(server.deps.db, { projectId: null, entityIds: [sandbox.id] }, 0, 500);
+    expect(rows.length).toBeLessThan(30);
+    expect(isFullPage(rows, 500)).toBe(true);
+    const stream = await server.openStream({ query: { after_seq: 0, entity_ids: sandbox.id } });
+    await stream.next(isSync);
+    expect(numbers(stream.events().filter(isPosted))).toEqual(Array.from({ length: 120 }, (_, n) => n));
+  });
 });
 
 /** A client that says hello and then reads nothing. */

@@ -4,18 +4,12 @@ import type { Duplex } from "node:stream";
 import type { Socket } from "node:net";
 import { WebSocketServer, type WebSocket } from "ws";
 import { API_BASE, AppError, ClientFrame, CLOSE, EventFilter, StreamQuery } from "@drover/contract";
+import type { Person } from "../app/credential.ts";
 import type { Deps } from "../app/deps.ts";
 import { toAudience, type TailEvent } from "../app/tail-event.ts";
 import { requireServed, type HostCheck } from "./host-check.ts";
-import {
-  identifySocket,
-  openInbox,
-  parseFrame,
-  refuse,
-  watchCredentials,
-  type Inbox,
-  type Member,
-} from "./socket-credential.ts";
+import type { CredentialWatch } from "./credential-watch.ts";
+import { identifySocket, openInbox, parseFrame, refuse, type Inbox } from "./socket-credential.ts";
 import { encodeEvents } from "./socket-frame.ts";
 import { openSubscriber, type Sink, type Subscriber } from "./subscriber.ts";
 
@@ -26,7 +20,10 @@ const UNREAD_ANSWERS = 1_000;
 const SWEEP_MS = 1_000;
 const STREAM_PATH = `${API_BASE}/ws/events`;
 
-interface Connection extends Member {
+interface Connection {
+  readonly socket: WebSocket;
+  readonly person: Person;
+  readonly session: string | undefined;
   lastWriteMs: number;
 }
 
@@ -37,7 +34,7 @@ export interface StreamSockets {
   close(): Promise<void>;
 }
 
-export function openStreamSockets(deps: Deps, hosts: HostCheck): StreamSockets {
+export function openStreamSockets(deps: Deps, hosts: HostCheck, watch: CredentialWatch): StreamSockets {
   const server = new WebSocketServer({
     noServer: true,
     perMessageDeflate: false,
@@ -100,7 +97,13 @@ export function openStreamSockets(deps: Deps, hosts: HostCheck): StreamSockets {
       subscriber.setAudience(toAudience(person.grant.projectId, filter));
       say({ status: "subscribed", filters: given });
     });
+    const unwatch = watch.add({
+      person,
+      session: connection.session,
+      end: () => refuse(socket, CLOSE.credential, "the credential has ended"),
+    });
     socket.on("close", () => {
+      unwatch();
       subscriber.close();
       connections.delete(connection);
     });
@@ -134,7 +137,6 @@ export function openStreamSockets(deps: Deps, hosts: HostCheck): StreamSockets {
     }
   };
 
-  const watching = watchCredentials(deps, connections);
   const sweeper = setInterval(() => {
     const nowMs = deps.clock.now().getTime();
     for (const connection of connections) {
@@ -157,7 +159,6 @@ export function openStreamSockets(deps: Deps, hosts: HostCheck): StreamSockets {
     count: () => connections.size,
     close: async () => {
       clearInterval(sweeper);
-      watching.close();
       for (const socket of server.clients) socket.close(CLOSE.restarting, "the server stops");
       setTimeout(() => {
         for (const socket of server.clients) socket.terminate();

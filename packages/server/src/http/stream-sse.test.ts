@@ -1,6 +1,7 @@
 import { request, type ClientRequest, type IncomingMessage } from "node:http";
 import type { EventFrame } from "@drover/contract";
 import { expect } from "vitest";
+import { sql } from "../store/sql.ts";
 import { ADMIN_TOKEN, test as base, type TestServer } from "../../../testkit/src/server.ts";
 
 interface Heard {
@@ -19,7 +20,7 @@ function listen(
   opened: ClientRequest[],
 ): Promise<Heard> {
   const asked = request(`${server.url}/api/v1${path}`, {
-    headers: { authorization: `Bearer ${ADMIN_TOKEN}`, ...headers },
+    headers: headers["cookie"] === undefined ? { authorization: `Bearer ${ADMIN_TOKEN}`, ...headers } : headers,
   });
   opened.push(asked);
   asked.on("error", () => undefined).end();
@@ -122,4 +123,29 @@ test("a revoked credential ends its stream", async ({ server, sandbox, open }) =
   await heard.until((messages) => messages.length > 0);
   await server.call("DELETE", `/tokens/${id}`);
   await heard.ended;
+});
+
+test("a credential that runs out ends its stream", async ({ server, sandbox, open }) => {
+  const expires = new Date(Date.now() + 3_600_000);
+  const { body } = await server.call("POST", "/tokens", {
+    body: { name: "short", role: "viewer", expires_at: expires.toISOString() },
+  });
+  const heard = await open(`/sandboxes/${sandbox.id}/stream`, { authorization: `Bearer ${body.token}` });
+  await heard.until((messages) => messages.length > 0);
+  // Without an event: only time tells.
+  await server.db.query(sql`update tokens set expires_at = now() where id = ${body.id}`);
+  await heard.ended;
+});
+
+test("a browser that logs out ends its stream, and no other", async ({ server, sandbox, open }) => {
+  const { token } = await server.createToken("viewer");
+  const login = await server.call("POST", "/auth/login", { body: { token } });
+  const cookie = String(login.headers["set-cookie"]).split(";")[0] ?? "";
+  const path = `/sandboxes/${sandbox.id}/stream`;
+  const [mine, other] = [await open(path, { cookie }), await open(path, { authorization: `Bearer ${token}` })];
+  for (const heard of [mine, other]) await heard.until((messages) => messages.length > 0);
+  await server.call("POST", "/auth/logout", { headers: { cookie, authorization: undefined } });
+  await mine.ended;
+  await sandbox.post({ event_type: "x" });
+  await other.until((messages) => events(messages).length > 0);
 });

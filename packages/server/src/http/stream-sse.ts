@@ -3,10 +3,12 @@ import { AppError, type SandboxId } from "@drover/contract";
 import type { Person } from "../app/credential.ts";
 import { toAudience, type TailEvent } from "../app/tail-event.ts";
 import type { Context } from "./handlers.ts";
+import { parseSessionCookie } from "./session-cookie.ts";
 import { openSubscriber } from "./subscriber.ts";
 
 const BUFFER_LIMIT_BYTES = 1024 * 1024;
 const KEEP_ALIVE_MS = 15_000;
+const END_MS = 1_000;
 
 function parseLastEventId(header: unknown): number | undefined {
   if (header === undefined || header === "") return undefined;
@@ -51,14 +53,20 @@ export async function streamSandbox(
     stallMs: deps.config.streamStallSeconds * 1_000,
     onError: (error) => deps.log.warn("stream.read_failed", { reason: String(error) }),
   });
-  const stopListening = deps.tail.onAdvance((events) => {
-    if (events.some((event) => event.storedType === "token.revoked" && event.entityId === person.tokenId))
-      out.destroy();
-  });
+  // A bearer token is looked at before a cookie, so a cookie beside one is not what opened this.
+  const session = request.headers.authorization === undefined ? parseSessionCookie(request.headers.cookie) : undefined;
+  const unwatch = context.watch.add({ person, session, end: () => finish() });
   const keepAlive = setInterval(() => out.write(": alive\n\n"), KEEP_ALIVE_MS);
-  context.signal.addEventListener("abort", () => out.end(), { once: true });
+  // Nothing is written after the end; who does not read it is hung up on.
+  const finish = () => {
+    clearInterval(keepAlive);
+    subscriber.close();
+    out.end();
+    setTimeout(() => out.destroy(), END_MS).unref();
+  };
+  context.signal.addEventListener("abort", finish, { once: true });
   await isOver;
   clearInterval(keepAlive);
-  stopListening();
+  unwatch();
   subscriber.close();
 }

@@ -1,11 +1,14 @@
 /** One subscriber of the log: it reads at its own pace from its own cursor, and costs nothing while it is slow. */
 import { isFor, type Audience, type TailEvent } from "../app/tail-event.ts";
 import type { Tail } from "../app/tail-events.ts";
+import { openUnacknowledged } from "./unacknowledged.ts";
 
 const PAGE_EVENTS = 500;
 /** Beyond this many unacknowledged events a client that acknowledges is waited for. */
 const UNACKNOWLEDGED_LIMIT = 2_000;
 const RING_SLICE = 1_000;
+/** Of frames that are made and written at once. */
+const SLICE_BYTES = 1024 * 1024;
 const RETRY_MS = 1_000;
 
 /** Where frames go. `write` returns false when the other side has enough for now; `onDrain` is called when it wants more. */
@@ -49,6 +52,14 @@ function matchOnce(events: readonly TailEvent[], audience: Audience): readonly T
   return matching;
 }
 
+/** At most this many from there on, and no more bytes than one write should have; always at least one. */
+function takeSlice(events: readonly TailEvent[], from: number, most: number): readonly TailEvent[] {
+  let bytes = 0;
+  let end = from;
+  while (end < events.length && end < from + most && bytes < SLICE_BYTES) bytes += events[end++]?.weight ?? 0;
+  return events.slice(from, end);
+}
+
 export function openSubscriber(options: SubscriberOptions): Subscriber {
   const { tail, sink } = options;
   const fromSeq = options.afterSeq ?? tail.head();
@@ -60,12 +71,11 @@ export function openSubscriber(options: SubscriberOptions): Subscriber {
   let isFull = false;
   let isPumping = false;
   let isClosed = false;
-  let acknowledged: number | undefined;
-  let sent: number[] = [];
+  const unacknowledged = openUnacknowledged(UNACKNOWLEDGED_LIMIT);
   let stallTimer: NodeJS.Timeout | undefined;
   let retryTimer: NodeJS.Timeout | undefined;
 
-  const mustWait = () => isFull || (acknowledged !== undefined && sent.length >= UNACKNOWLEDGED_LIMIT);
+  const mustWait = () => isFull || unacknowledged.room() === 0;
 
   const watchStall = () => {
     if (mustWait() && !isClosed) {
@@ -78,7 +88,7 @@ export function openSubscriber(options: SubscriberOptions): Subscriber {
 
   const deliver = (events: readonly TailEvent[]) => {
     if (events.length === 0) return;
-    if (acknowledged !== undefined) sent.push(...events.map((event) => event.seq));
+    unacknowledged.add(events);
     isFull = !sink.writeEvents(events);
     watchStall();
   };
@@ -89,8 +99,7 @@ export function openSubscriber(options: SubscriberOptions): Subscriber {
     sink.writeSync(fromSeq, throughSeq);
   };
 
-  const room = (most: number) =>
-    acknowledged === undefined ? most : Math.min(most, UNACKNOWLEDGED_LIMIT - sent.length);
+  const room = (most: number) => Math.min(most, unacknowledged.room());
 
   /** From memory, in slices. True at the head, false when the client has enough, undefined when memory does not reach back. */
   const drainRing = (): boolean | undefined => {
@@ -98,7 +107,7 @@ export function openSubscriber(options: SubscriberOptions): Subscriber {
     if (page === undefined) return undefined;
     for (let taken = 0; taken < page.events.length;) {
       if (mustWait()) return false;
-      const slice = page.events.slice(taken, taken + room(RING_SLICE));
+      const slice = takeSlice(page.events, taken, room(RING_SLICE));
       deliver(slice);
       taken += slice.length;
       cursor = slice.at(-1)?.seq ?? cursor;
@@ -164,9 +173,7 @@ export function openSubscriber(options: SubscriberOptions): Subscriber {
       audience = next;
     },
     acknowledge: (seq) => {
-      acknowledged = Math.max(acknowledged ?? 0, seq);
-      const first = sent.findIndex((one) => one > seq);
-      sent = first === -1 ? [] : sent.slice(first);
+      unacknowledged.acknowledge(seq);
       watchStall();
       if (!isLive) wake();
     },

@@ -269,6 +269,7 @@ const TailRow = z.object({
   shadows: z.boolean(),
   source: z.string(),
   created_at: z.date(),
+  size: z.number(),
 });
 export type TailRow = z.infer<typeof TailRow>;
 
@@ -285,17 +286,28 @@ function entityCondition(entityIds: readonly string[] | undefined): Statement {
   return sql`and entity_id = any(${entityIds ?? []}::text[])`;
 }
 
-/** The body stays text on its way to a subscriber: it is spliced into the frame without being parsed. */
+/** A page ends with the row that makes it this large, so that many large bodies are many pages. */
+const PAGE_BYTES = 4 * 1024 * 1024;
+
+/** Whether there may be more after this page: it is full of rows, or of bytes. */
+export const isFullPage = (rows: readonly TailRow[], limit: number): boolean =>
+  rows.length >= limit || rows.reduce((bytes, row) => bytes + row.size, 0) >= PAGE_BYTES;
+
+/** The body stays text on its way to a subscriber: it is spliced into the frame without being parsed. Bodies are read only
+ *  of rows that the page has room for. */
 export const listTail = query(
   "events.tail",
   TailRow,
   [{ projectId: null, entityIds: undefined }, 0, 10],
   (scope: TailScope, afterSeq: number, limit: number) => sql`
   select seq, id, sandbox_id, sandbox_seq, project_id, entity_type, entity_id, event_type, event_data::text as data_text,
-    event_data ?| array['source', 'original_event_type'] as shadows, source, created_at
-  from events where seq > ${afterSeq}
-  ${scope.projectId === null ? empty : sql`and project_id = ${scope.projectId}`}
-  ${entityCondition(scope.entityIds)}
-  order by seq limit ${limit}`,
+    event_data ?| array['source', 'original_event_type'] as shadows, source, created_at, size
+  from (
+    select *, sum(size) over (order by seq rows unbounded preceding) - size as bytes_before
+    from events where seq > ${afterSeq}
+    ${scope.projectId === null ? empty : sql`and project_id = ${scope.projectId}`}
+    ${entityCondition(scope.entityIds)}
+    order by seq limit ${limit}
+  ) page where bytes_before < ${PAGE_BYTES} order by seq`,
   { trusted: true, prepared: true },
 );
