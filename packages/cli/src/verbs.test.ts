@@ -182,6 +182,44 @@ describe("send", () => {
   });
 });
 
+describe("permissions and answer", () => {
+  const asked = {
+    sandbox_id: id,
+    request_id: "ask-1",
+    kind: "tool",
+    turn: 1,
+    tool_use_id: null,
+    tool: "Bash",
+    input: { command: "rm -rf build" },
+    options: [],
+    state: "open",
+    decision: null,
+    option_id: null,
+    text: null,
+    note: null,
+    by: null,
+    requested_at: "2026-01-01T00:00:00Z",
+    deadline_at: null,
+    answered_at: null,
+  };
+
+  test("what is open is listed, and answered", async () => {
+    const { context, out, requests } = toTrial({}, ({ method }) =>
+      Response.json(method === "GET" ? { items: [asked], next_cursor: null } : { ...asked, decision: "deny" }),
+    );
+    expect(await runCommand(context, ["permissions", id])).toBe(0);
+    expect(await runCommand(context, ["answer", id, "ask-1", "deny", "--note", "no"])).toBe(0);
+    expect(out).toEqual([
+      "REQUEST  STATE  TOOL  INPUT",
+      'ask-1    open   Bash  {"command":"rm -rf build"}',
+      "ask-1 deny",
+    ]);
+    expect(requests[0]?.url.searchParams.get("state")).toBe("open");
+    expect(requests[1]?.body).toEqual({ decision: "deny", note: "no" });
+    expect(await runCommand(context, ["answer", id, "ask-1", "maybe"])).toBe(2);
+  });
+});
+
 describe("rm", () => {
   const ended = () => Response.json({ ...SANDBOX, state: "terminated" });
 

@@ -1,5 +1,6 @@
 /** Every verb of the command line, in the order in which help lists them. */
 import type { Verb } from "./verb.ts";
+import { answer } from "./verbs/answer.ts";
 import { attach } from "./verbs/attach.ts";
 import { config } from "./verbs/config.ts";
 import { doctor } from "./verbs/doctor.ts";
@@ -9,6 +10,7 @@ import { toHelp } from "./verbs/help.ts";
 import { logs } from "./verbs/logs.ts";
 import { ls } from "./verbs/ls.ts";
 import { pause } from "./verbs/pause.ts";
+import { permissions } from "./verbs/permissions.ts";
 import { prune } from "./verbs/prune.ts";
 import { resume } from "./verbs/resume.ts";
 import { rm } from "./verbs/rm.ts";
@@ -26,6 +28,8 @@ export const VERBS: readonly Verb[] = [
   show,
   events,
   send,
+  permissions,
+  answer,
   logs,
   exec,
   attach,

@@ -117,6 +117,8 @@ export interface PermissionAnswer {
   readonly requestId: string;
   readonly decision: "allow" | "deny";
   readonly optionId?: string;
+  /** The answer to a question. */
+  readonly text?: string;
   readonly note?: string;
 }
 

@@ -260,10 +260,26 @@ test("a permission is asked for, and what is refused is left out", async ({ rig 
   peer.queue("yes, go");
   await exit;
   expect(peer.data("agent.permission_answered").map((one) => [one.decision, one.by])).toEqual([
-    ["allow", "user"],
-    ["deny", "timeout"],
+    ["allow", "person"],
+    ["deny", "deadline"],
   ]);
   expect(peer.data("agent.message").map((one) => one.content)).toEqual(["allowed", "end"]);
+});
+
+test("a person's answer reaches the agent that asked, and one for nobody has failed", async ({ rig }) => {
+  const peer = await rig.peer(
+    steps({ permission: { tool: "Bash", seconds: 600 } }, { text: "never" }, { text: "end" }),
+  );
+  rig.run(peer);
+  await peer.until(() => peer.types().includes("agent.permission_requested"));
+  const answer = (request_id: unknown, decision: string) =>
+    peer.queue(JSON.stringify({ request_id, decision }), { type: "permission_answer" });
+  const lost = answer("another", "allow");
+  const given = answer(peer.data("agent.permission_requested")[0]?.request_id, "deny");
+  await peer.until(() => peer.types().includes("agent.waiting") && given.acks.length > 1 && lost.acks.length > 1);
+  expect(peer.data("agent.permission_answered")).toMatchObject([{ decision: "deny", by: "person" }]);
+  expect(peer.data("agent.message").map((one) => one.content)).toEqual(["end"]);
+  expect([lost.acks.at(-1)?.status, given.acks.at(-1)?.status]).toEqual(["failed", "seen"]);
 });
 
 test("an error does not end the work, a failure does, and both leave the worker reachable", async ({ rig }) => {

@@ -3,6 +3,7 @@ import { AppError, type Assignment, type NewEvent } from "@drover/contract";
 import { randomBytes } from "node:crypto";
 import { dirname, join } from "node:path";
 import type { AgentEnd, AgentRuntime, WorkOrder } from "./agent-runtime.ts";
+import { deliver } from "./deliver.ts";
 import { createScripted } from "./agents/scripted.ts";
 import { openArtifactSpool } from "./artifacts.ts";
 import { type Bridge, openBridge } from "./bridge.ts";
@@ -178,7 +179,7 @@ async function work(
       ...common,
       pollMs: settings.pollMs,
       onOwed: receipts.wake,
-      deliver: (message) => (message.message_type === "interrupt" ? session.interrupt(message) : session.send(message)),
+      deliver: (message) => deliver(session, message),
     },
     inner,
   );

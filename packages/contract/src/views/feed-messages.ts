@@ -88,8 +88,9 @@ export function foldPermission(draft: FeedDraft, event: LogEvent): void {
     : null;
   const at = requestId === null ? undefined : draft.index.rowOfPermission.get(requestId);
   const row = at === undefined ? undefined : draft.rows[at];
-  if (at !== undefined && row?.kind === "permission" && answer !== null) {
-    draft.replace(at, { ...row, lastSeq: event.sandbox_seq, answer });
+  // Asked again by an agent that was started again, it is the same request.
+  if (at !== undefined && row?.kind === "permission") {
+    draft.replace(at, { ...row, lastSeq: event.sandbox_seq, answer: answer ?? row.answer });
     return;
   }
   const detail = readText(data, "question", "message", "description", "title") ?? "";

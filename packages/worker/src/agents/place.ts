@@ -53,6 +53,9 @@ export const startPlace = (run: string): Place => ({
 /** The place a mark names; a mark that another version wrote is no place. */
 export const toPlace = (mark: Json | undefined): Place | undefined => Place.safeParse(mark).data;
 
+/** The name of what a permission step asks: the same after a restart. */
+export const toRequestId = ({ run, turn, step }: Place): string => `permission-${run}-${turn}-${step}`;
+
 /** The step is done: the next one is of the answer being given, else of the script. */
 export function advance(place: Place): void {
   if (place.answer === undefined) place.step += 1;

@@ -1,6 +1,6 @@
 /** Plays one step of a script as events. */
 import { playCommand, playEdit, playTodo, playToolUse } from "./play-tools.ts";
-import { advance } from "./place.ts";
+import { advance, toRequestId } from "./place.ts";
 import type { Permission, PlainStep } from "./script.ts";
 import { fill, fillDeep, finish, listen, pause, type Playing, record, say, type Stage, whatStopped } from "./stage.ts";
 
@@ -44,12 +44,16 @@ async function* playWaitForMessage(stage: Stage, seconds: number, text: string):
 const isYes = (text: string) => /^\s*(y|yes|ok|okay|allow|approve|go)\b/i.test(text);
 
 async function* playPermission(stage: Stage, permission: Permission): Playing {
-  const requestId = `permission-${stage.place.run}-${stage.place.turn}-${stage.place.step}`;
+  const requestId = toRequestId(stage.place);
+  const deadline = stage.order.clock.now().getTime() + permission.seconds * 1_000;
   yield record(stage, [
     say(stage, "agent.permission_requested", {
       request_id: requestId,
       tool: permission.tool,
+      kind: "tool",
       input: fillDeep(stage, permission.input),
+      options: [],
+      deadline_at: new Date(deadline).toISOString(),
     }),
   ]);
   await pause(stage, permission.seconds, listen(stage, true));
@@ -60,7 +64,7 @@ async function* playPermission(stage: Stage, permission: Permission): Playing {
   const answered = say(stage, "agent.permission_answered", {
     request_id: requestId,
     decision,
-    by: message === undefined ? "timeout" : "user",
+    by: message === undefined ? "deadline" : "person",
   });
   advance(stage.place);
   // Left out in the same record as the refusal: a death in between must not turn it into a yes.
@@ -73,7 +77,7 @@ async function* playPermission(stage: Stage, permission: Permission): Playing {
       content: message.content,
       content_length: message.content.length,
     });
-    yield record(stage, [injected, answered], {
+    yield record(stage, message.message_type === "permission_answer" ? [answered] : [injected, answered], {
       receipt: { messageId: message.id, status: "seen", turn: stage.place.turn },
     });
   }

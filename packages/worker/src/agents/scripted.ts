@@ -1,9 +1,9 @@
 /** An agent that plays a script: real events, real edits, real commands, no model. Serves demos, tests and load. */
-import { AppError, type InboxMessage } from "@drover/contract";
+import { AppError, type InboxMessage, MessageId } from "@drover/contract";
 import type { AgentEnd, AgentRuntime, AgentStep, WorkOrder } from "../agent-runtime.ts";
 import { DEMO_SCRIPT } from "./demo-script.ts";
 import { createMailbox } from "./mailbox.ts";
-import { startPlace, toPlace } from "./place.ts";
+import { startPlace, toPlace, toRequestId } from "./place.ts";
 import { playStep } from "./play-step.ts";
 import { closeAbandoned, redoEdit } from "./play-tools.ts";
 import { parseScript, type PlainStep, type Script } from "./script.ts";
@@ -216,7 +216,16 @@ export const createScripted = (die: () => void = killSelf): AgentRuntime => ({
       steps: playOrder(order, { order, place, mailbox, signal, die, round: 0 }),
       send: put,
       interrupt: put,
-      answerPermission: () => "a scripted agent asks nobody",
+      answerPermission: ({ messageId, requestId, decision }) =>
+        requestId === toRequestId(place)
+          ? put({
+              id: MessageId.parse(messageId),
+              content: decision === "allow" ? "yes" : "no",
+              message_type: "permission_answer",
+              timestamp: order.clock.now().toISOString(),
+              delivery: "steer",
+            })
+          : "nobody waits for this answer",
       getSessionId: () => place.run,
     };
   },
