@@ -37,22 +37,44 @@ export function parseSandboxesSearch(given: Given): SandboxesSearch {
   return { ...(states.length > 0 ? { state: states.join(",") } : {}), ...(q === undefined ? {} : { q }) };
 }
 
+export const RUN_TABS = ["activity", "changes", "terminal", "files", "details"] as const;
+export type RunTab = (typeof RUN_TABS)[number];
+
 export interface RunSearch {
+  /** Activity when absent. */
+  readonly tab?: Exclude<RunTab, "activity">;
   /** sandbox_seq of the selected event. */
   readonly e?: number;
   readonly kinds?: string;
   readonly q?: string;
+  /** Directory that the files tab lists, and the file it shows. */
+  readonly path?: string;
+  readonly file?: string;
+  /** Recording that the terminal tab plays. */
+  readonly cast?: string;
+  /** Turn that the changes tab shows; all of them when absent. */
+  readonly turn?: number;
 }
 
 export const parseKinds = (kinds: string | undefined): readonly FeedGroup[] => readWords(kinds, FEED_GROUPS);
 
+const readTab = (value: unknown): Exclude<RunTab, "activity"> | undefined =>
+  RUN_TABS.find((tab): tab is Exclude<RunTab, "activity"> => tab === value && tab !== "activity");
+
+/** Leaves out what is not said. */
+const keepKnown = <T extends object>(given: { [K in keyof T]: T[K] | undefined }): T =>
+  Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as T;
+
 export function parseRunSearch(given: Given): RunSearch {
-  const e = readSeq(given["e"]);
   const kinds = parseKinds(readText(given["kinds"]));
-  const q = readText(given["q"]);
-  return {
-    ...(e === undefined ? {} : { e }),
-    ...(kinds.length > 0 ? { kinds: kinds.join(",") } : {}),
-    ...(q === undefined ? {} : { q }),
-  };
+  return keepKnown<RunSearch>({
+    tab: readTab(given["tab"]),
+    e: readSeq(given["e"]),
+    kinds: kinds.length > 0 ? kinds.join(",") : undefined,
+    q: readText(given["q"]),
+    path: readText(given["path"]),
+    file: readText(given["file"]),
+    cast: readText(given["cast"]),
+    turn: readSeq(given["turn"]),
+  });
 }

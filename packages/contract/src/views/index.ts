@@ -1,5 +1,6 @@
 /** Folds: events -> what a screen shows. Pure, shared by the web UI and by anything else that shows a run. */
 export { toActivityLine } from "./activity.ts";
+export { parseCast, type Cast } from "./asciicast.ts";
 export { countLines, parseDiff, type DiffLine } from "./diff.ts";
 export { emptyFeed, foldFeed, rowOfSeq, type ChangedFile, type FeedView } from "./feed.ts";
 export {
@@ -29,6 +30,6 @@ export {
 } from "./feed-row.ts";
 export { toCommand, toSubject } from "./feed-tools.ts";
 export { toLiveness, type Liveness } from "./liveness.ts";
-export type { LogEvent } from "./log-event.ts";
+export { readNumber, readText, type LogEvent } from "./log-event.ts";
 export { foldSandbox } from "./sandbox.ts";
 export { createFinder } from "./search.ts";

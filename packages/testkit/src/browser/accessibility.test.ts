@@ -1,21 +1,8 @@
 /** WCAG 2.2 AA by axe, on every page, in both themes and on a phone. */
-import { AxeBuilder } from "@axe-core/playwright";
-import type { Page } from "playwright-core";
 import { expect } from "vitest";
+import { findViolations } from "./axe.ts";
 import { openRun, test, type PageOptions } from "./browser.ts";
 import { say, type FakeWorker } from "./fake-worker.ts";
-
-const TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
-
-const findViolations = async (page: Page) => {
-  // The pages are still: a colour in the middle of a transition has no contrast to speak of.
-  await page.emulateMedia({ reducedMotion: "reduce" });
-  const { violations } = await new AxeBuilder({ page }).withTags(TAGS).analyze();
-  return violations.map(
-    (violation) =>
-      `${violation.id}: ${violation.nodes.map((node) => `${node.target.join(" ")} ${node.failureSummary}`).join(" | ")}`,
-  );
-};
 
 const fill = (worker: FakeWorker) =>
   worker.post(

@@ -24,6 +24,11 @@ export const ACTIONS = {
   start: { keys: "g g", label: "Jump to the start", scope: "A run" },
   live: { keys: "G", label: "Jump to live and follow", scope: "A run" },
   message: { keys: "m", label: "Write a message", scope: "A run" },
+  tabActivity: { keys: "1", label: "Activity", scope: "A run" },
+  tabChanges: { keys: "2", label: "Changes", scope: "A run" },
+  tabTerminal: { keys: "3", label: "Terminal", scope: "A run" },
+  tabFiles: { keys: "4", label: "Files", scope: "A run" },
+  tabDetails: { keys: "5", label: "Details", scope: "A run" },
   interrupt: { keys: "i", label: "Write an interrupt", scope: "A run" },
 } as const satisfies Record<string, Action>;
 

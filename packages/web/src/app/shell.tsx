@@ -1,7 +1,6 @@
 /** What every page stands in: rail, top bar, skip link, keys, toasts. Below 768 px the rail is a bar at the bottom. */
 import { Link, Outlet, useMatchRoute, useNavigate } from "@tanstack/react-router";
 import { Boxes, CircleHelp, MoonStar, Settings2, Sun } from "lucide-react";
-import { Tooltip as RadixTooltip } from "radix-ui";
 import { lazy, Suspense, useEffect, useState } from "react";
 import { startFleet } from "../data/fleet.ts";
 import { isDark, toggleTheme, usePreferences } from "../data/preferences.ts";
@@ -70,7 +69,7 @@ export function Shell() {
     close: (event) => event.target instanceof HTMLElement && event.target.blur(),
   });
   return (
-    <RadixTooltip.Provider delayDuration={350}>
+    <>
       <div className="grid h-full grid-rows-[1fr_auto] md:grid-cols-[3.75rem_1fr] md:grid-rows-1">
         <a
           href="#content"
@@ -119,6 +118,6 @@ export function Shell() {
         {isHelpOpen && <HelpSheet isOpen onClose={() => setHelpOpen(false)} />}
         <Toasts isDark={isDark(theme)} />
       </Suspense>
-    </RadixTooltip.Provider>
+    </>
   );
 }

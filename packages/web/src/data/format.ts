@@ -41,3 +41,16 @@ export function formatAge(ms: number): string {
 }
 
 export const plural = (count: number, noun: string): string => `${formatCount(count)} ${noun}${count === 1 ? "" : "s"}`;
+
+const UNITS = ["B", "kB", "MB", "GB", "TB"] as const;
+
+/** `512 B`, `3.4 kB`, `12 MB`. */
+export function formatBytes(bytes: number): string {
+  let value = bytes;
+  let unit = 0;
+  for (; value >= 1_000 && unit < UNITS.length - 1; unit += 1) value /= 1_000;
+  return `${unit === 0 || value >= 10 ? Math.round(value) : value.toFixed(1)} ${UNITS[unit]}`;
+}
+
+/** `$0.0042`, `$1.20`. */
+export const formatCost = (usd: number): string => `$${usd.toFixed(usd > 0 && usd < 1 ? 4 : 2)}`;

@@ -13,7 +13,8 @@ import {
 import { useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router";
 import { ChevronLeft } from "lucide-react";
-import { useCallback, useDeferredValue, useEffect, useMemo, useRef, useState } from "react";
+import { lazy, Suspense, useCallback, useDeferredValue, useEffect, useMemo, useRef, useState } from "react";
+import { useKeys } from "../app/keys.ts";
 import { TopBar } from "../app/top-bar-slot.tsx";
 import { clearConnection, useConnection } from "../data/connection.ts";
 import { isEchoed, useOutbox } from "../data/outbox.ts";
@@ -29,11 +30,20 @@ import { FilterBar } from "../feed/filter-bar.tsx";
 import { OutgoingMessages } from "../feed/outgoing.tsx";
 import { FullDiff } from "../feed/full-diff.tsx";
 import { Openness, RunContext } from "../feed/run-context.tsx";
-import { parseKinds, parseRunSearch, type RunSearch } from "../search-params.ts";
+import { parseKinds, parseRunSearch, type RunSearch, type RunTab } from "../search-params.ts";
 import { copyText } from "../ui/copy.tsx";
 import { Problem } from "../ui/problem.tsx";
 import { RunHeader } from "./run-header.tsx";
 import { notify } from "../ui/notify.ts";
+import { RunTabs } from "./run-tabs.tsx";
+
+// Few look into them, and a terminal is heavy: each comes when it is opened.
+const ChangesTab = lazy(() => import("../inside/changes-tab.tsx").then((module) => ({ default: module.ChangesTab })));
+const TerminalTab = lazy(() =>
+  import("../inside/terminal-tab.tsx").then((module) => ({ default: module.TerminalTab })),
+);
+const FilesTab = lazy(() => import("../inside/files-tab.tsx").then((module) => ({ default: module.FilesTab })));
+const DetailsTab = lazy(() => import("../inside/details-tab.tsx").then((module) => ({ default: module.DetailsTab })));
 
 export function RunPage() {
   const { sandboxId } = useParams({ from: "/inside/sandboxes/$sandboxId" });
@@ -63,6 +73,15 @@ function Run({ sandboxId }: { readonly sandboxId: string }) {
       void navigate({ search: (old) => parseRunSearch({ ...old, ...part }), replace: true }),
     [navigate],
   );
+  const goTo = (tab: RunTab) =>
+    void navigate({ search: tab === "activity" ? {} : ({ tab } satisfies RunSearch), replace: true });
+  useKeys({
+    tabActivity: () => goTo("activity"),
+    tabChanges: () => goTo("changes"),
+    tabTerminal: () => goTo("terminal"),
+    tabFiles: () => goTo("files"),
+    tabDetails: () => goTo("details"),
+  });
   const kinds = useMemo(() => parseKinds(search.kinds), [search.kinds]);
   const q = useDeferredValue(search.q ?? "");
   const rows = useShownRows(view.rows, kinds, q);
@@ -114,33 +133,69 @@ function Run({ sandboxId }: { readonly sandboxId: string }) {
               loaded={view.lastSeq === 0 ? 0 : view.lastSeq - view.firstSeq + 1}
             />
           )}
-          <FilterBar
-            kinds={kinds}
-            counts={counts}
-            q={search.q ?? ""}
-            found={q === "" && kinds.length === 0 ? undefined : rows.length}
-            onKinds={(next) => change({ kinds: next.length === 0 ? undefined : next.join(",") })}
-            onSearch={(text) => change({ q: text === "" ? undefined : text })}
-          />
-          {view.lastSeq === 0 ? (
-            <Waiting isRead={log !== undefined && !log.isLoading} />
+          <RunTabs sandboxId={sandboxId} tab={search.tab ?? "activity"} changed={view.files.size} />
+          {search.tab === undefined ? (
+            <>
+              <FilterBar
+                kinds={kinds}
+                counts={counts}
+                q={search.q ?? ""}
+                found={q === "" && kinds.length === 0 ? undefined : rows.length}
+                onKinds={(next) => change({ kinds: next.length === 0 ? undefined : next.join(",") })}
+                onSearch={(text) => change({ q: text === "" ? undefined : text })}
+              />
+              {view.lastSeq === 0 ? (
+                <Waiting isRead={log !== undefined && !log.isLoading} />
+              ) : (
+                <Feed
+                  key={`${search.kinds ?? ""}/${q}`}
+                  isPastChanged={run.isPastChanged}
+                  rows={rows}
+                  head={view.lastSeq}
+                  selected={search.e}
+                  onSelect={(seq) => change({ e: seq })}
+                  label="Events of this run"
+                />
+              )}
+              <OutgoingMessages messages={outgoing} />
+              {sandbox.data !== undefined && (
+                <Composer sandbox={sandbox.data} mayOperate={mayOperate} head={view.lastSeq} />
+              )}
+            </>
           ) : (
-            <Feed
-              key={`${search.kinds ?? ""}/${q}`}
-              isPastChanged={run.isPastChanged}
-              rows={rows}
-              head={view.lastSeq}
-              selected={search.e}
-              onSelect={(seq) => change({ e: seq })}
-              label="Events of this run"
-            />
-          )}
-          <OutgoingMessages messages={outgoing} />
-          {sandbox.data !== undefined && (
-            <Composer sandbox={sandbox.data} mayOperate={mayOperate} head={view.lastSeq} />
+            <Suspense fallback={<div className="skeleton m-4 h-60" />}>
+              {search.tab === "changes" && (
+                <ChangesTab
+                  sandboxId={sandboxId}
+                  view={view}
+                  file={search.file}
+                  turn={search.turn}
+                  onOpen={(part) => change({ file: undefined, turn: undefined, ...part })}
+                />
+              )}
+              {sandbox.data !== undefined && search.tab === "terminal" && (
+                <TerminalTab
+                  sandbox={sandbox.data}
+                  mayOperate={mayOperate}
+                  cast={search.cast}
+                  onCast={(cast) => change({ cast })}
+                />
+              )}
+              {sandbox.data !== undefined && search.tab === "files" && (
+                <FilesTab
+                  sandbox={sandbox.data}
+                  path={search.path}
+                  file={search.file}
+                  onOpen={(part) => change({ path: undefined, file: undefined, ...part })}
+                />
+              )}
+              {sandbox.data !== undefined && search.tab === "details" && (
+                <DetailsTab sandbox={sandbox.data} events={log?.events ?? []} />
+              )}
+            </Suspense>
           )}
         </div>
-        {sandbox.data !== undefined && view !== undefined && (
+        {sandbox.data !== undefined && search.tab === undefined && (
           <ContextPanel sandbox={sandbox.data} view={view} onSelect={(seq) => change({ e: seq })} />
         )}
       </div>

@@ -22,7 +22,7 @@ import {
   TriangleAlert,
   Zap,
 } from "lucide-react";
-import { formatCount, formatSpan, plural } from "../../data/format.ts";
+import { formatCost, formatCount, formatSpan, plural } from "../../data/format.ts";
 import { cx } from "../../ui/class-names.ts";
 import { Json } from "../json.tsx";
 import { RowFrame, RowToggle } from "../row-frame.tsx";
@@ -108,8 +108,8 @@ export function Usage({ row }: { readonly row: UsageRow }) {
   return (
     <RowFrame row={row} icon={Coins} isQuiet>
       <p className="flex min-h-6 items-center text-xs text-ink-3 tabular-nums">
-        {plural(row.calls, "model call")} · {formatCount(row.inputTokens)} in · {formatCount(row.outputTokens)} out · $
-        {row.costUsd.toFixed(row.costUsd < 1 ? 4 : 2)}
+        {plural(row.calls, "model call")} · {formatCount(row.inputTokens)} in · {formatCount(row.outputTokens)} out ·{" "}
+        {formatCost(row.costUsd)}
       </p>
     </RowFrame>
   );

@@ -1,0 +1,15 @@
+/** WCAG 2.2 AA and good practice, by axe: what a page breaks, one line each. */
+import { AxeBuilder } from "@axe-core/playwright";
+import type { Page } from "playwright-core";
+
+const TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
+
+export async function findViolations(page: Page): Promise<readonly string[]> {
+  // The pages are still: a colour in the middle of a transition has no contrast to speak of.
+  await page.emulateMedia({ reducedMotion: "reduce" });
+  const { violations } = await new AxeBuilder({ page }).withTags(TAGS).analyze();
+  return violations.map(
+    (violation) =>
+      `${violation.id}: ${violation.nodes.map((node) => `${node.target.join(" ")} ${node.failureSummary}`).join(" | ")}`,
+  );
+}

@@ -1,0 +1,60 @@
+/** The views of one run, side by side: each has an address and a key. */
+import { Link } from "@tanstack/react-router";
+import { FileDiff, FolderTree, Info, ListTree, SquareTerminal, type LucideIcon } from "lucide-react";
+import type { ActionName } from "../app/actions.ts";
+import { formatCount } from "../data/format.ts";
+import { RUN_TABS, type RunTab } from "../search-params.ts";
+import { cx } from "../ui/class-names.ts";
+import { Tooltip } from "../ui/tooltip.tsx";
+
+const TABS: Readonly<
+  Record<RunTab, { readonly label: string; readonly icon: LucideIcon; readonly action: ActionName }>
+> = {
+  activity: { label: "Activity", icon: ListTree, action: "tabActivity" },
+  changes: { label: "Changes", icon: FileDiff, action: "tabChanges" },
+  terminal: { label: "Terminal", icon: SquareTerminal, action: "tabTerminal" },
+  files: { label: "Files", icon: FolderTree, action: "tabFiles" },
+  details: { label: "Details", icon: Info, action: "tabDetails" },
+};
+
+interface RunTabsProps {
+  readonly sandboxId: string;
+  readonly tab: RunTab;
+  readonly changed: number;
+}
+
+export function RunTabs({ sandboxId, tab, changed }: RunTabsProps) {
+  return (
+    <nav
+      aria-label="Views of this run"
+      className="flex shrink-0 gap-0.5 overflow-x-auto border-b border-line px-2 [scrollbar-width:none] md:px-4"
+    >
+      {RUN_TABS.map((name) => {
+        const { label, icon: Icon, action } = TABS[name];
+        const isHere = name === tab;
+        return (
+          <Tooltip key={name} label={label} action={action}>
+            <Link
+              to="/sandboxes/$sandboxId"
+              params={{ sandboxId }}
+              search={name === "activity" ? {} : { tab: name }}
+              aria-current={isHere ? "page" : undefined}
+              className={cx(
+                "relative inline-flex h-9 shrink-0 items-center gap-1.5 px-2.5 text-xs font-medium focus-visible:-outline-offset-2 max-md:h-11",
+                isHere
+                  ? "text-ink after:absolute after:inset-x-1.5 after:bottom-0 after:h-0.5 after:rounded-full after:bg-live"
+                  : "text-ink-3 hover:text-ink",
+              )}
+            >
+              <Icon size={14} aria-hidden />
+              {label}
+              {name === "changes" && changed > 0 && (
+                <span className="text-2xs text-ink-3 tabular-nums">{formatCount(changed)}</span>
+              )}
+            </Link>
+          </Tooltip>
+        );
+      })}
+    </nav>
+  );
+}
