@@ -1,4 +1,4 @@
-/** Six kinds of tests: `fast`, `processes` and `containers` beside the sources, and `e2e`, `browser`, `chaos` in the testkit, each
+/** Seven kinds of tests: `fast`, `processes` and `containers` beside the sources, and `e2e`, `agents`, `browser`, `chaos` in the testkit, each
  *  group after the one before. */
 import { defineConfig } from "vitest/config";
 import { OutcomeReporter } from "./packages/testkit/src/outcome-reporter.ts";
@@ -24,7 +24,7 @@ const ELSEWHERE = [
   "**/node_modules/**",
   "**/dist/**",
   "packages/testkit/fixtures/**",
-  "packages/testkit/src/{e2e,browser,chaos}/**",
+  "packages/testkit/src/{e2e,agents,browser,chaos}/**",
   CONTAINERS,
   ...PROCESSES,
 ];
@@ -59,6 +59,14 @@ const KINDS: readonly Kind[] = [
   },
   { name: "containers", include: [CONTAINERS], testSeconds: 180, hookSeconds: 180, atOnce: 1 },
   { name: "e2e", include: ["packages/testkit/src/e2e/**/*.test.ts"], testSeconds: 240, hookSeconds: 120, atOnce: 1 },
+  /** Real agents, installed from npm on first use. */
+  {
+    name: "agents",
+    include: ["packages/testkit/src/agents/**/*.test.ts"],
+    testSeconds: 240,
+    hookSeconds: 900,
+    atOnce: 1,
+  },
   {
     name: "browser",
     include: ["packages/testkit/src/browser/**/*.test.ts"],

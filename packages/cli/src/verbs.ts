@@ -1,6 +1,7 @@
 /** Every verb of the command line, in the order in which help lists them. */
 import type { Verb } from "./verb.ts";
 import { answer } from "./verbs/answer.ts";
+import { agents } from "./verbs/agents.ts";
 import { attach } from "./verbs/attach.ts";
 import { config } from "./verbs/config.ts";
 import { doctor } from "./verbs/doctor.ts";
@@ -37,6 +38,7 @@ export const VERBS: readonly Verb[] = [
   resume,
   rm,
   prune,
+  agents,
   token,
   config,
   doctor,

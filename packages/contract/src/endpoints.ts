@@ -1,4 +1,5 @@
 /** Every HTTP endpoint of the product, below the API's base path; the nouns are in `endpoints/`. */
+import { agentPackageEndpoints } from "./endpoints/agent-packages.ts";
 import { credentialEndpoints } from "./endpoints/credentials.ts";
 import { eventEndpoints } from "./endpoints/events.ts";
 import { insideEndpoints } from "./endpoints/inside.ts";
@@ -17,6 +18,7 @@ export const api = {
   ...messageEndpoints,
   ...permissionEndpoints,
   ...workerEndpoints,
+  ...agentPackageEndpoints,
 } as const;
 
 export type Api = typeof api;

@@ -286,6 +286,12 @@ export const OPTIONS = {
     fallback: "false",
     doc: "UNSAFE. Where there is no bubblewrap, provider `local` runs agents as plain processes: they can read this machine's files and reach its network.",
   },
+  agentsDir: {
+    env: "DROVER_AGENTS_DIR",
+    yaml: "agents.directory",
+    schema: optionalText,
+    doc: "Where agents are installed; `agents` in the data directory unless told.",
+  },
   egressAllow: {
     env: "DROVER_EGRESS_ALLOW",
     yaml: "sandbox.egress_allow",

@@ -5,6 +5,7 @@ import { join, resolve } from "node:path";
 import type { RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
 import { AppError, type Config, type OptionName, type ResolvedResources } from "@drover/contract";
+import { openNpmPackages } from "./adapters/agent-packages-npm.ts";
 import { openDiskBlobs } from "./adapters/blob-disk.ts";
 import { openMemoryBus } from "./adapters/bus-memory.ts";
 import { openRedisBus } from "./adapters/bus-redis.ts";
@@ -166,6 +167,9 @@ async function openServer(options: ServerOptions, cleanup: ReturnType<typeof ope
   cleanup.add(() => providers.close());
   const gate = openSandboxGate(() => route);
   cleanup.add(() => gate.closeAll());
+  const agentsDir = config.agentsDir === undefined ? join(dataDir.path, "agents") : resolve(config.agentsDir);
+  const agents = openNpmPackages({ directory: agentsDir, env: process.env, log });
+  cleanup.add(() => agents.close());
   const proxy = openEgressProxy(options.resolver ?? systemResolver);
 
   const clock = systemClock;
@@ -184,6 +188,7 @@ async function openServer(options: ServerOptions, cleanup: ReturnType<typeof ope
     log,
     providers,
     gate,
+    agents,
     workerBundle: join(worker, "worker.mjs"),
     egress: {
       proxy,

@@ -1,5 +1,5 @@
 /** What the environment says. Three variables are needed; the others win over the assignment. */
-import { AppError, PermissionMode, SandboxId } from "@drover/contract";
+import { AGENTS_INSIDE, AppError, PermissionMode, SandboxId } from "@drover/contract";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { z } from "zod";
@@ -36,7 +36,7 @@ const Variables = z.object({
   CONTINUOUS_MODE: Flag.optional(),
   SYSTEM_PROMPT_APPEND: Text.optional(),
   RESUME_SESSION_ID: Text.optional(),
-  AGENTS_DIR: Text.default("/opt/drover/agents"),
+  AGENTS_DIR: Text.default(AGENTS_INSIDE),
   IS_SANDBOX: Flag.optional(),
 });
 

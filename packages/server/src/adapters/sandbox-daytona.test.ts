@@ -22,6 +22,7 @@ describeSandboxProvider({
     terminal: true,
     socketDirectory: false,
     egressPolicy: false,
+    mounts: false,
     survivesServer: true,
   },
   open: async () => {

@@ -53,6 +53,7 @@ export function openDaytona(options: DaytonaOptions): SandboxProvider {
       terminal: true,
       socketDirectory: false,
       egressPolicy: false,
+      mounts: false,
       survivesServer: true,
     },
     ensure: async (spec, signal) => {

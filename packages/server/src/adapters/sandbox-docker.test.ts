@@ -35,6 +35,7 @@ describeSandboxProvider({
     terminal: true,
     socketDirectory: true,
     egressPolicy: true,
+    mounts: true,
     survivesServer: true,
   },
   open: async () => {

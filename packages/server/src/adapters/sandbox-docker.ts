@@ -57,6 +57,7 @@ class DockerSandboxes implements SandboxProvider {
       terminal: true,
       socketDirectory: options.base !== undefined,
       egressPolicy: options.base !== undefined && (options.network ?? "none") === "none",
+      mounts: connection.isLocal,
       survivesServer: true,
     };
   }

@@ -16,6 +16,7 @@ describeSandboxProvider({
     terminal: true,
     socketDirectory: true,
     egressPolicy: true,
+    mounts: true,
     survivesServer: true,
   },
   open: async () => {

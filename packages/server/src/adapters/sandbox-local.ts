@@ -29,6 +29,7 @@ import { findAlive, listResidents, readKernelUids, type Resident } from "./local
 import { report } from "./local/report.ts";
 import { ensureRuntimeFiles, type RuntimeSources } from "./local/runtime-files.ts";
 import { requireIsolation, toSelfTestArgv } from "./local/self-test.ts";
+import { showAgents } from "./local/shown-agents.ts";
 import { startWatchdog } from "./local/watchdog.ts";
 
 const READY_LIMIT_MS = 20_000;
@@ -127,6 +128,7 @@ export async function openLocalProvider(options: LocalOptions): Promise<SandboxP
       if (note.uid !== null && directory !== place.sockets) await chown(directory, note.uid, note.uid);
     }
     if (note.hasImage) await ensureImage(place.image, note.limits.diskBytes);
+    const agents = await showAgents(runtime.directory, spec.agents ?? [], isPlain && !isRoot);
     const group = await groups?.create(groupName(spec.key), note.limits);
     const boot = await launch({
       place,
@@ -135,6 +137,7 @@ export async function openLocalProvider(options: LocalOptions): Promise<SandboxP
       uid: note.uid,
       limits: note.limits,
       hasImage: note.hasImage,
+      agents,
       groupFiles: group?.procsFiles ?? [],
     });
     // The connection waits in the socket's queue until the supervisor runs; a bubblewrap that failed closes it instead.
@@ -237,6 +240,7 @@ export async function openLocalProvider(options: LocalOptions): Promise<SandboxP
       terminal: true,
       socketDirectory: !isPlain,
       egressPolicy: !isPlain,
+      mounts: true,
       survivesServer: true,
     },
     ensure: async (spec, signal) => {

@@ -1,5 +1,6 @@
 /** What use cases are given: ports and the few open things of this process. */
 import type { Config, ResolvedResources } from "@drover/contract";
+import type { AgentPackages } from "../ports/agent-packages.ts";
 import type { BlobStore } from "../ports/blob.ts";
 import type { Log } from "../ports/log.ts";
 import type { Vault } from "../ports/vault.ts";
@@ -22,6 +23,7 @@ export interface Deps extends EventLogDeps {
   readonly gate: SandboxGate;
   /** The worker as one file of this machine, for providers that do not have it inside. */
   readonly workerBundle: string;
+  readonly agents: AgentPackages;
   readonly egress: Egress;
   readonly repositories: Repositories;
   /** Resources as configured, each with its origin. */

@@ -25,6 +25,7 @@ import {
   lockSandboxes,
   type SandboxRow,
 } from "../store/sandboxes.ts";
+import { requireRuntime } from "./agent-packages.ts";
 import { createOnce, type RequestKey } from "./create-once.ts";
 import { parseCursor, refuseCursor } from "./cursor.ts";
 import { hashSecret, type Person } from "./credential.ts";
@@ -48,6 +49,7 @@ export async function createSandbox(
   const provider = input.provider ?? (deps.config.daytonaExecution ? "daytona" : deps.config.provider);
   // Opened before anything is stored: an unavailable provider is an error of this request.
   if (provider !== "external") await deps.providers.open(provider);
+  if (provider !== "external") await requireRuntime(deps, input.runtime);
   const projectId = await pickProject(deps, actor, input.project_id);
   if (input.repo !== undefined) requireReadable(actor, input.repo);
   const created = await createOnce(deps, key, (tx, append) =>

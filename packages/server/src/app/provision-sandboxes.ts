@@ -3,6 +3,7 @@ import { AppError, TERMINAL_SANDBOX_STATES, type SandboxId } from "@drover/contr
 import type { SandboxInfo, SandboxProvider, SandboxRef } from "../ports/sandbox-provider.ts";
 import { claimUnmade, markProvisioned } from "../store/lifecycle.ts";
 import { insertSandboxToken, loadSandbox, type SandboxRow } from "../store/sandboxes.ts";
+import { ensureAgentInside, findAgentMounts } from "./agent-packages.ts";
 import { hashSecret } from "./credential.ts";
 import type { Deps } from "./deps.ts";
 import { fillWorkspace } from "./fill-workspace.ts";
@@ -58,13 +59,20 @@ const toIsolationEnv = ({ enforcedBy: { isolation } }: SandboxInfo): Readonly<Re
 async function provision(deps: Deps, id: SandboxId, signal: AbortSignal): Promise<void> {
   const row = await changeState(deps, id, "provisioned", "provisioning");
   const provider = await deps.providers.open(row.provider);
-  const spec = await withEgressEnv(deps, provider, row, toSpec(deps.installation, row));
+  const spec = await withEgressEnv(deps, provider, row, {
+    ...toSpec(deps.installation, row),
+    ...(await findAgentMounts(deps, provider, row)),
+  });
   const ref = await tellStep(deps, id, "environment", () => provider.ensure(spec, signal));
   if (row.repo !== null) await tellStep(deps, id, "repository", () => fillWorkspace(deps, provider, ref, row, signal));
   const info = await provider.info(ref, signal);
   if (info === undefined) throw new AppError("sandbox.unavailable", "the sandbox ended as soon as it was made");
   await tellStep(deps, id, "worker", async () => {
-    const env = { ...(await admitWorker(deps, provider, ref, row)), ...toIsolationEnv(info) };
+    const env = {
+      ...(await admitWorker(deps, provider, ref, row)),
+      ...toIsolationEnv(info),
+      AGENTS_DIR: await ensureAgentInside(deps, provider, ref, row, signal),
+    };
     const worker = await ensureWorker(provider, ref, deps.workerBundle, signal);
     await provider.startDetached(ref, toWorkerCommand(worker, env), signal);
     // Noted before it is told: whoever hears of it finds it in the row.

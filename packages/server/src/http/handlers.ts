@@ -3,6 +3,7 @@ import { gzip } from "node:zlib";
 import { promisify } from "node:util";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { AppError, type Api, type EndpointName, type Input, type Reply } from "@drover/contract";
+import { installAgentPackage, listAgentPackages, removeAgentPackage } from "../app/agent-packages.ts";
 import { ackMessage } from "../app/ack-message.ts";
 import type { RequestKey } from "../app/create-once.ts";
 import type { Person, Principal, WorkerPrincipal } from "../app/credential.ts";
@@ -119,6 +120,10 @@ export const handlers: Handlers = {
   pruneSandboxes: (context, { body }) => pruneSandboxes(context.deps, person(context), body, context.signal),
   replaceWorker: (context, { params }) =>
     replaceWorker(context.deps, person(context), params.sandbox_id, context.requestKey),
+
+  listAgentPackages: ({ deps }) => listAgentPackages(deps),
+  installAgentPackage: (context, { params }) => installAgentPackage(context.deps, person(context), params.name),
+  removeAgentPackage: (context, { params }) => removeAgentPackage(context.deps, person(context), params.name),
 
   execCommand: (context, { params, body }) =>
     execCommand(context.deps, person(context), params.sandbox_id, body, context.signal),

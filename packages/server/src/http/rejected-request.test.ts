@@ -117,6 +117,9 @@ const BODIES: { readonly [Name in EndpointName]: Readonly<Record<string, unknown
   answerPermission: { decision: "deny" },
   getAssignment: undefined,
   heartbeat: { status: "alive" },
+  listAgentPackages: undefined,
+  installAgentPackage: undefined,
+  removeAgentPackage: undefined,
 };
 
 interface Case {

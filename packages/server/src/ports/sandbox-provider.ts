@@ -10,6 +10,11 @@ export interface SandboxLimits {
   readonly processes: number;
 }
 
+export interface AgentMount {
+  readonly name: string;
+  readonly directory: string;
+}
+
 export interface SandboxSpec {
   /** Names the sandbox at the provider: the same key finds, reuses or destroys the same one, from any replica. */
   readonly key: string;
@@ -18,6 +23,8 @@ export interface SandboxSpec {
   readonly limits: SandboxLimits;
   /** Visible to everything inside. Never a secret. */
   readonly env: Readonly<Record<string, string>>;
+  /** Directories of this machine that are seen inside, read-only, below `/opt/drover/agents`; where `mounts` is true. */
+  readonly agents?: readonly AgentMount[];
   readonly image?: string;
   readonly snapshot?: string;
 }
@@ -100,6 +107,8 @@ export interface SandboxCapabilities {
   /** A unix-socket directory reaches the server without a network, and attaches the credential outside. */
   readonly socketDirectory: boolean;
   readonly egressPolicy: boolean;
+  /** Directories of this machine can be seen inside. */
+  readonly mounts: boolean;
   readonly survivesServer: boolean;
 }
 

@@ -1,8 +1,8 @@
 /** A sandbox as a container: how it is made, named, labelled and found again. */
-import { AppError } from "@drover/contract";
+import { AGENTS_INSIDE, AppError } from "@drover/contract";
 import type Docker from "dockerode";
 import { z } from "zod";
-import type { Labels, SandboxLimits, SandboxRef, SandboxSpec } from "../../ports/sandbox-provider.ts";
+import type { AgentMount, Labels, SandboxLimits, SandboxRef, SandboxSpec } from "../../ports/sandbox-provider.ts";
 import { toEnv } from "./exec-stream.ts";
 import { WORKSPACE } from "./run-command.ts";
 import { KEEPER, NOTES } from "./scripts.ts";
@@ -67,7 +67,13 @@ export interface ContainerSettings {
   readonly withoutEnv: readonly string[];
 }
 
-function toHostConfig(limits: SandboxLimits, settings: ContainerSettings): Docker.HostConfig {
+const toMounts = (socketDirectory: string | undefined, agents: readonly AgentMount[]): Docker.MountConfig =>
+  [
+    ...(socketDirectory === undefined ? [] : [{ Source: socketDirectory, Target: SOCKETS }]),
+    ...agents.map(({ name, directory }) => ({ Source: directory, Target: `${AGENTS_INSIDE}/${name}` })),
+  ].map((mount) => ({ Type: "bind", ReadOnly: true, ...mount }));
+
+function toHostConfig({ limits, agents = [] }: SandboxSpec, settings: ContainerSettings): Docker.HostConfig {
   const temporaryBytes = Math.min(TEMPORARY_LIMIT_BYTES, Math.floor(limits.memoryBytes / 2));
   return {
     Memory: limits.memoryBytes,
@@ -89,10 +95,7 @@ function toHostConfig(limits: SandboxLimits, settings: ContainerSettings): Docke
       "/tmp": `rw,exec,nosuid,nodev,mode=1777,size=${temporaryBytes}`,
       [NOTES]: `rw,noexec,nosuid,nodev,mode=1777,size=${16 * MIB}`,
     },
-    Mounts:
-      settings.socketDirectory === undefined
-        ? []
-        : [{ Type: "bind", Source: settings.socketDirectory, Target: SOCKETS, ReadOnly: true }],
+    Mounts: toMounts(settings.socketDirectory, agents),
     LogConfig: { Type: "none", Config: {} },
     RestartPolicy: { Name: "no" },
   };
@@ -115,6 +118,6 @@ export function toContainer(spec: SandboxSpec, settings: ContainerSettings): Doc
     OpenStdin: true,
     StdinOnce: false,
     ...(settings.isRootReadOnly ? { Volumes: { [WORKSPACE]: {}, [HOME]: {} } } : {}),
-    HostConfig: toHostConfig(spec.limits, settings),
+    HostConfig: toHostConfig(spec, settings),
   };
 }

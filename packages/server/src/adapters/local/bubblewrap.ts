@@ -1,4 +1,6 @@
 /** The command line of a local sandbox: what is in it, and nothing else. */
+import type { AgentMount } from "../../ports/sandbox-provider.ts";
+import { toAgentPlace } from "./shown-agents.ts";
 
 export interface Mounts {
   readonly workspace: string;
@@ -52,6 +54,8 @@ const MERGED = ["bin", "sbin", "lib", "lib64", "lib32"];
 
 export interface CommandLineOptions {
   readonly mounts: Mounts;
+  /** Bound by bubblewrap itself; where we are root they are bound into `mounts.runtime` before. */
+  readonly agents: readonly AgentMount[];
   readonly seccompFd: number | undefined;
   readonly temporaryBytes: number;
   /** Directories of the host that are links into /usr, by name. */
@@ -127,6 +131,7 @@ export function toBubblewrapArgs(options: CommandLineOptions): readonly string[]
     "--ro-bind",
     mounts.runtime,
     INSIDE.runtime,
+    ...options.agents.flatMap(({ name, directory }) => ["--ro-bind", directory, toAgentPlace(INSIDE.runtime, name)]),
     "--bind",
     mounts.home,
     INSIDE.home,

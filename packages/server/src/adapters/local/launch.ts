@@ -4,7 +4,7 @@ import { closeSync, existsSync, lstatSync, openSync } from "node:fs";
 import { chmod, rename, rm, writeFile } from "node:fs/promises";
 import { createServer, type Server } from "node:net";
 import { AppError } from "@drover/contract";
-import type { SandboxLimits } from "../../ports/sandbox-provider.ts";
+import type { AgentMount, SandboxLimits } from "../../ports/sandbox-provider.ts";
 import { INSIDE, MERGED_DIRECTORIES, SEARCH_PATH, toBubblewrapArgs, type Mounts } from "./bubblewrap.ts";
 import type { Place } from "./places.ts";
 import type { RuntimeFiles } from "./runtime-files.ts";
@@ -36,7 +36,7 @@ exec "$@"`;
 
 /** As root, in a mount namespace of its own: the sandbox's uid need not be able to walk to these places. */
 const SHOW_PLACES = `set -eu
-workspace=$1 home=$2 sockets=$3 runtime=$4 image=$5 uid=$6; shift 6
+workspace=$1 home=$2 sockets=$3 runtime=$4 image=$5 uid=$6 agents=$7; shift 7
 mount -t tmpfs -o size=64k,mode=0711 drover /mnt
 mkdir /mnt/workspace /mnt/home /mnt/sock /mnt/runtime
 if [ -n "$image" ]; then
@@ -52,6 +52,12 @@ mount --bind "$workspace" /mnt/workspace
 mount --bind "$home" /mnt/home
 mount --bind "$sockets" /mnt/sock
 mount --bind "$runtime" /mnt/runtime
+IFS='
+'
+for agent in $agents; do
+  mount --bind "\${agent#*=}" "/mnt/runtime/agents/\${agent%%=*}"
+  mount -o remount,bind,ro "/mnt/runtime/agents/\${agent%%=*}"
+done
 exec "$@"`;
 export const SHOWN: Mounts = {
   workspace: "/mnt/workspace",
@@ -70,6 +76,7 @@ export interface LaunchOptions {
   readonly limits: SandboxLimits;
   /** Workspace and home lie in the file system of `place.image`. Needs a uid. */
   readonly hasImage: boolean;
+  readonly agents: readonly AgentMount[];
   readonly groupFiles: readonly string[];
 }
 
@@ -92,6 +99,7 @@ const toBubblewrapArgv = (options: LaunchOptions, bubblewrap: string, own: Mount
   bubblewrap,
   ...toBubblewrapArgs({
     mounts: options.uid === null ? own : SHOWN,
+    agents: options.uid === null ? options.agents : [],
     seccompFd: buildSeccompFilter(process.arch) === undefined ? undefined : SECCOMP_FD,
     temporaryBytes: Math.min(TEMPORARY_BYTES, Math.floor(options.limits.memoryBytes / 2)),
     merged: mergedDirectories(),
@@ -169,6 +177,7 @@ function toArgv(options: LaunchOptions): readonly string[] {
     options.runtime.directory,
     options.hasImage ? place.image : "",
     String(uid),
+    options.agents.map(({ name, directory }) => `${name}=${directory}`).join("\n"),
     ...unprivileged,
   ];
 }

@@ -1,4 +1,7 @@
 /** From `ensure` to `destroy`: identity, labels, detached processes, pausing, snapshots. */
+import { chmod, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { expect, onTestFinished } from "vitest";
 import type { SandboxRef } from "../../../../server/src/ports/sandbox-provider.ts";
 import { isOnThisMachine, refusal, unique, uniqueNap, untilFact, type Given, type ProviderPromise } from "./given.ts";
@@ -44,6 +47,22 @@ export const LIFETIME_PROMISES: readonly ProviderPromise[] = [
       expect(await other.ensure(spec, given.signal)).toEqual(ref);
       expect(await other.list(spec.labels, given.signal)).toEqual([ref]);
       expect(Buffer.from(await other.download(ref, "note", 100, given.signal)).toString()).toBe("kept\n");
+    },
+  },
+  {
+    title: "an agent of this machine is seen inside, can be run, and cannot be changed",
+    needs: "mounts",
+    keep: async (given) => {
+      const directory = await mkdtemp(join(tmpdir(), "drover-agent-"));
+      onTestFinished(() => rm(directory, { recursive: true, force: true }));
+      await chmod(directory, 0o755);
+      await writeFile(join(directory, "say"), "#!/bin/sh\necho seen\n", { mode: 0o755 });
+      const spec = { ...given.spec(), agents: [{ name: "some-agent", directory }] };
+      const ref = await given.provider.ensure(spec, given.signal);
+      onTestFinished(() => given.provider.destroy(ref, given.signal));
+      expect(await given.shell(ref, "/opt/drover/agents/some-agent/say")).toBe("seen\n");
+      await given.shell(ref, "echo x > /opt/drover/agents/some-agent/say || true");
+      expect(await readFile(join(directory, "say"), "utf8")).toContain("echo seen");
     },
   },
   {
