@@ -318,6 +318,13 @@ export const OPTIONS = {
     fallback: "true",
     doc: "Offer the scripted demo run on the first page.",
   },
+  gitPushLimitMb: {
+    env: "DROVER_GIT_PUSH_LIMIT_MB",
+    yaml: "git.push_limit_mb",
+    schema: positive,
+    fallback: "500",
+    doc: "A push that is larger is refused.",
+  },
 } as const satisfies Record<string, Option>;
 
 export type OptionName = keyof typeof OPTIONS;

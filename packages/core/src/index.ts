@@ -14,3 +14,4 @@ export * from "./repo-address.ts";
 export * from "./resources.ts";
 export * from "./sandbox-machine.ts";
 export * from "./token-bucket.ts";
+export * from "./push-policy.ts";

@@ -15,6 +15,8 @@ import { systemResolver } from "./adapters/egress/name-resolver.ts";
 import { openRegistries } from "./adapters/egress/registries.ts";
 import { openEgressProxy } from "./adapters/egress-proxy.ts";
 import { openPostgres } from "./adapters/db-postgres.ts";
+import { openBareRepositories } from "./adapters/git-bare.ts";
+import { openBuiltinHost } from "./adapters/git-builtin.ts";
 import { openGitMirrors } from "./adapters/git-mirror.ts";
 import { randomIds } from "./adapters/ids-random.ts";
 import { startPostgres } from "./adapters/postgres-embedded.ts";
@@ -178,6 +180,8 @@ async function openServer(options: ServerOptions, cleanup: ReturnType<typeof ope
     stopping.abort();
     await tail.done;
   });
+  const repositories = join(dataDir.path, "git");
+  const objects = openBareRepositories(repositories);
   const spine = { db, bus, clock, ids: randomIds, tail, fault: options.fault ?? (() => undefined) };
   let url = "";
   let route: RequestListener = () => undefined;
@@ -197,6 +201,7 @@ async function openServer(options: ServerOptions, cleanup: ReturnType<typeof ope
       own: () => ({ addresses: listOwnAddresses(), port: Number(new URL(url).port) }),
       flushes: new Map(),
     },
+    git: { objects, hosts: { builtin: openBuiltinHost(repositories, objects) } },
     repositories: openGitMirrors(join(dataDir.path, "mirrors")),
     resources: toResources(options),
     installation: (await loadInstallation.one(db)).id,

@@ -40,6 +40,8 @@ const SERVER_EVENT_TYPES = [
   "TICKET_CREATED",
   "TICKET_STATUS_CHANGED",
   "ticket.status_transitioned",
+  "git.pushed",
+  "BRANCH_CREATED",
   "PR_OPENED",
   "PR_MERGED",
   "PR_CLOSED",

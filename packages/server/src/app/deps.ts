@@ -10,6 +10,7 @@ import type { Credentials } from "./credential.ts";
 import type { EventLogDeps } from "./event-log.ts";
 import type { Egress } from "./govern-egress.ts";
 import type { Ingest } from "./ingest-events.ts";
+import type { Git } from "./project-git.ts";
 import type { Providers } from "./providers.ts";
 
 export interface Deps extends EventLogDeps {
@@ -26,6 +27,7 @@ export interface Deps extends EventLogDeps {
   readonly agents: AgentPackages;
   readonly egress: Egress;
   readonly repositories: Repositories;
+  readonly git: Git;
   /** Resources as configured, each with its origin. */
   readonly resources: ResolvedResources;
   /** Names this installation at providers that others use too. */

@@ -80,3 +80,12 @@ test("an operator may not hand in files of the server's disk", async () => {
   const refused = await server.call("POST", "/sandboxes", { token, body: { repo } });
   expect(refused.status).toBe(403);
 });
+
+test("a sandbox of a project that has a repository works on a branch of its own there", async () => {
+  const created = await server.call("POST", "/projects", { body: { name: "with a repository", repo } });
+  const { id: project_id } = created.body as { id: string };
+  expect(await runWith({ project_id })).toBe("first\n");
+  const { body } = await server.call("GET", `/sandboxes?project_id=${project_id}`);
+  const [{ id, branch }] = body.items;
+  expect(branch).toBe(`drover/${id}`);
+});

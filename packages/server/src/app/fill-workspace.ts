@@ -6,6 +6,7 @@ import { AppError } from "@drover/contract";
 import type { SandboxProvider, SandboxRef } from "../ports/sandbox-provider.ts";
 import type { SandboxRow } from "../store/sandboxes.ts";
 import type { Deps } from "./deps.ts";
+import { ensureSandboxBranch } from "./sandbox-branch.ts";
 
 const BUNDLE = "repo.bundle";
 const CLONE_LIMIT_MS = 10 * 60 * 1_000;
@@ -13,28 +14,45 @@ const CLONE_LIMIT_MS = 10 * 60 * 1_000;
 interface Handed {
   /** Where the bundle lies inside. */
   readonly path: string;
-  readonly defaultBranch: string;
+  readonly branch: string;
+}
+
+/** Writes the bundle, and says which branch of it is to be checked out. */
+type Source = (target: string) => Promise<{ readonly branch: string }>;
+
+/** A repository of the outside, or the project's own, where the branch is made before anything else. */
+function toSource(deps: Deps, row: SandboxRow, signal: AbortSignal): Source {
+  const { repo } = row;
+  if (repo !== null)
+    return async (target) => {
+      const { defaultBranch } = await deps.repositories.bundle(repo, target, signal);
+      return { branch: row.base_branch ?? defaultBranch };
+    };
+  return async (target) => {
+    const { name } = await ensureSandboxBranch(deps, row, signal);
+    await deps.git.objects.bundle(row.project_id, target, signal);
+    return { branch: name };
+  };
 }
 
 /** A provider with a shared directory shows the bundle there; any other has it uploaded. */
 async function handIn(
-  deps: Deps,
   provider: SandboxProvider,
   ref: SandboxRef,
-  repo: string,
+  source: Source,
   signal: AbortSignal,
 ): Promise<Handed> {
   const shared = provider.socketDirectory(ref);
   if (shared !== undefined) {
-    const { defaultBranch } = await deps.repositories.bundle(repo, join(shared, BUNDLE), signal);
+    const { branch } = await source(join(shared, BUNDLE));
     await chmod(join(shared, BUNDLE), 0o644);
-    return { path: `/run/cp/${BUNDLE}`, defaultBranch };
+    return { path: `/run/cp/${BUNDLE}`, branch };
   }
   const folder = await mkdtemp(join(tmpdir(), "drover-bundle-"));
   try {
-    const { defaultBranch } = await deps.repositories.bundle(repo, join(folder, BUNDLE), signal);
+    const { branch } = await source(join(folder, BUNDLE));
     await provider.upload(ref, `/tmp/${BUNDLE}`, await readFile(join(folder, BUNDLE)), {}, signal);
-    return { path: `/tmp/${BUNDLE}`, defaultBranch };
+    return { path: `/tmp/${BUNDLE}`, branch };
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
@@ -62,12 +80,10 @@ export async function fillWorkspace(
   row: SandboxRow,
   signal: AbortSignal,
 ): Promise<void> {
-  if (row.repo === null) return;
-  const bundle = await handIn(deps, provider, ref, row.repo, signal);
-  const branch = row.base_branch ?? bundle.defaultBranch;
+  const { path, branch } = await handIn(provider, ref, toSource(deps, row, signal), signal);
   const refs = ["+refs/heads/*:refs/remotes/origin/*", "+refs/tags/*:refs/tags/*"];
   await runInside(provider, ref, ["git", "init", "--quiet", "--initial-branch", branch], signal);
-  await runInside(provider, ref, ["git", "fetch", "--quiet", "--", bundle.path, ...refs], signal);
+  await runInside(provider, ref, ["git", "fetch", "--quiet", "--", path, ...refs], signal);
   await runInside(
     provider,
     ref,

@@ -14,6 +14,7 @@ import { createOnce, type RequestKey } from "./create-once.ts";
 import { parseCursor } from "./cursor.ts";
 import type { Deps } from "./deps.ts";
 import { draftEvent, writeWithEvents } from "./event-log.ts";
+import { requireReadable } from "./repo-address.ts";
 
 const toProject = (row: ProjectRow): Project => ({ ...row, created_at: row.created_at.toISOString() });
 
@@ -32,6 +33,7 @@ export async function createProject(
   input: NewProject,
   key: RequestKey | undefined,
 ): Promise<Project> {
+  if (input.repo !== undefined) requireReadable(actor, input.repo);
   return createOnce(deps, key, async (tx, append) => {
     const draft = {
       id: deps.ids.project(),
@@ -63,6 +65,7 @@ const refuseTakenName = (name: string) => (error: unknown) => {
 };
 
 export async function changeProject(deps: Deps, actor: Person, id: ProjectId, change: ProjectChange): Promise<Project> {
+  if (typeof change.repo === "string") requireReadable(actor, change.repo);
   return writeWithEvents(deps, async (tx, append) => {
     const patch = { name: change.name, description: change.description, repo: change.repo };
     const row = await updateProject.maybe(tx, id, patch).catch(refuseTakenName(change.name ?? ""));

@@ -1,5 +1,5 @@
 /** Sandboxes: created, listed, given a new worker. */
-import { parseRepoAddress, resolveResources } from "@drover/core";
+import { resolveResources } from "@drover/core";
 import {
   AppError,
   SandboxId,
@@ -14,6 +14,7 @@ import {
 import type { Db } from "../ports/db.ts";
 import type { EventRow } from "../store/events.ts";
 import { insertAudit } from "../store/audit.ts";
+import { findRepository } from "../store/git.ts";
 import { requeueUnseen } from "../store/messages.ts";
 import {
   advanceGeneration,
@@ -32,6 +33,8 @@ import { hashSecret, type Person } from "./credential.ts";
 import type { Deps } from "./deps.ts";
 import { draftSandboxEvent, draftTransition } from "./event-log.ts";
 import { pickProject } from "./manage-projects.ts";
+import { requireReadable } from "./repo-address.ts";
+import { toSandboxBranch } from "./sandbox-branch.ts";
 import { toSandbox } from "./view-sandbox.ts";
 
 const toWorkerEnv = (deps: Deps, id: SandboxId, token: string) => ({
@@ -59,17 +62,6 @@ export async function createSandbox(
   return created;
 }
 
-/** A path names files of the server's machine: only who administers all of it may hand those into a sandbox. */
-function requireReadable(actor: Person, repo: string): void {
-  const parsed = parseRepoAddress(repo);
-  if (parsed === undefined)
-    throw new AppError("request.invalid", "repo is an https, http, ssh or git address, or an absolute path", {
-      fields: [{ path: "repo", message: "is not an address of a repository" }],
-    });
-  if (parsed.kind === "local" && (actor.grant.role !== "admin" || actor.grant.projectId !== null))
-    throw new AppError("auth.forbidden", "only an admin of all projects may use a repository of the server's own disk");
-}
-
 async function insertOne(
   tx: Db,
   deps: Deps,
@@ -92,8 +84,10 @@ async function insertOne(
     resources,
     ...spec
   } = input;
+  const id = deps.ids.sandbox(task_id);
+  const isHosted = repo === undefined && (await findRepository.one(tx, projectId)).is_there;
   const row = await insertSandbox.one(tx, {
-    id: deps.ids.sandbox(task_id),
+    id,
     project_id: projectId,
     task_id: task_id ?? null,
     provider,
@@ -102,6 +96,7 @@ async function insertOne(
     prompt: prompt ?? null,
     repo: repo ?? null,
     base_branch: base_branch ?? null,
+    branch: isHosted ? toSandboxBranch(id) : null,
     labels: labels ?? {},
     spec: JSON.parse(JSON.stringify(spec)),
     resources: resolveResources(resources ?? {}, deps.resources),

@@ -64,7 +64,8 @@ async function provision(deps: Deps, id: SandboxId, signal: AbortSignal): Promis
     ...(await findAgentMounts(deps, provider, row)),
   });
   const ref = await tellStep(deps, id, "environment", () => provider.ensure(spec, signal));
-  if (row.repo !== null) await tellStep(deps, id, "repository", () => fillWorkspace(deps, provider, ref, row, signal));
+  if (row.repo !== null || row.branch !== null)
+    await tellStep(deps, id, "repository", () => fillWorkspace(deps, provider, ref, row, signal));
   const info = await provider.info(ref, signal);
   if (info === undefined) throw new AppError("sandbox.unavailable", "the sandbox ended as soon as it was made");
   await tellStep(deps, id, "worker", async () => {

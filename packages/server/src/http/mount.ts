@@ -8,6 +8,7 @@ import { checkStore } from "../app/locate.ts";
 import { authorise, resolvePrincipal } from "./authorise.ts";
 import { readJson } from "./body.ts";
 import { openCredentialWatch } from "./credential-watch.ts";
+import { mountGitEndpoint } from "./git-endpoint.ts";
 import { handlers, type Context } from "./handlers.ts";
 import { openHostCheck, requireServed, type HostCheck } from "./host-check.ts";
 import { writeMetrics, type Counters } from "./metrics.ts";
@@ -186,6 +187,8 @@ export async function mountSite(
     });
   };
   for (const [name, endpoint] of Object.entries(api) as [EndpointName, Endpoint][]) mount(name, endpoint);
+
+  await mountGitEndpoint(app, deps, options.signal);
 
   app.get("/healthz", { exposeHeadRoute: true }, async () => ({ status: "ok" }));
   app.get("/readyz", { exposeHeadRoute: true }, async () => {

@@ -69,6 +69,8 @@ export interface SandboxDraft {
   readonly prompt: string | null;
   readonly repo: string | null;
   readonly base_branch: string | null;
+  /** Its own branch at the project's Git host. */
+  readonly branch?: string | null;
   readonly labels: Readonly<Record<string, string>>;
   readonly spec: JsonObject;
   readonly resources: ResolvedResources;
@@ -102,10 +104,10 @@ export const insertSandbox = query(
   SandboxRow,
   [SAMPLE_DRAFT],
   (draft: SandboxDraft) => sql`
-  insert into sandboxes (id, project_id, task_id, state, provider, runtime, model, prompt, repo, base_branch, labels, spec,
+  insert into sandboxes (id, project_id, task_id, state, provider, runtime, model, prompt, repo, base_branch, branch, labels, spec,
     resources, network, created_by)
   select ${draft.id}, id, ${draft.task_id}, 'pending', ${draft.provider}, ${draft.runtime}, ${draft.model}, ${draft.prompt},
-    ${draft.repo}, ${draft.base_branch}, ${json(draft.labels)}::jsonb, ${json(draft.spec)}::jsonb,
+    ${draft.repo}, ${draft.base_branch}, ${draft.branch ?? null}, ${json(draft.labels)}::jsonb, ${json(draft.spec)}::jsonb,
     ${json(draft.resources)}::jsonb, ${draft.network}, ${draft.created_by}
   from projects where id = ${draft.project_id}
   returning ${columns}`,

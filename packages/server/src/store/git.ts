@@ -1,0 +1,89 @@
+/** Projects' Git hosts, branches made for work, and pushes. */
+import { ProjectId } from "@drover/contract";
+import { z } from "zod";
+import { command, query } from "./query.ts";
+import { sql } from "./sql.ts";
+
+const SAMPLE_PROJECT = "project-00000000-0000-4000-8000-000000000000" as ProjectId;
+const SAMPLE_COMMIT = "0".repeat(40);
+
+const ProjectGitRow = z.object({
+  project_id: ProjectId,
+  host: z.enum(["builtin", "github"]),
+  owner: z.string().nullable(),
+  name: z.string().nullable(),
+  sealed_token: z.instanceof(Uint8Array).nullable(),
+  sealed_webhook_secret: z.instanceof(Uint8Array).nullable(),
+});
+export type ProjectGitRow = z.infer<typeof ProjectGitRow>;
+
+const columns = sql`project_id, host, owner, name, sealed_token, sealed_webhook_secret`;
+
+export const loadProjectGit = query(
+  "project_git.load",
+  ProjectGitRow,
+  [SAMPLE_PROJECT],
+  (id: ProjectId) => sql`select ${columns} from project_git where project_id = ${id}`,
+);
+
+/** Nothing happens when the project has a host already. */
+export const insertProjectGit = command(
+  "project_git.insert",
+  [SAMPLE_PROJECT],
+  (id: ProjectId) =>
+    sql`insert into project_git (project_id) select id from projects where id = ${id} on conflict do nothing`,
+);
+
+export interface PushDraft {
+  readonly project_id: ProjectId;
+  readonly branch: string;
+  readonly sandbox_id: string | null;
+  readonly token_id: string | null;
+  readonly from_commit: string | null;
+  readonly to_commit: string | null;
+}
+
+export const insertPush = command(
+  "git_pushes.insert",
+  [
+    {
+      project_id: SAMPLE_PROJECT,
+      branch: "a",
+      sandbox_id: null,
+      token_id: null,
+      from_commit: null,
+      to_commit: SAMPLE_COMMIT,
+    },
+  ],
+  (push: PushDraft) => sql`
+  insert into git_pushes (project_id, branch, sandbox_id, token_id, from_commit, to_commit)
+  select id, ${push.branch}, ${push.sandbox_id}, ${push.token_id}, ${push.from_commit}, ${push.to_commit}
+  from projects where id = ${push.project_id}`,
+);
+
+/** How often somebody else than this sandbox has put something on the branch. */
+export const countForeignPushes = query(
+  "git_pushes.count_foreign",
+  z.object({ count: z.number() }),
+  [SAMPLE_PROJECT, "a", "drover-00000000-000000"],
+  (projectId: ProjectId, branch: string, sandboxId: string) => sql`
+  select count(*)::int as count from git_pushes
+  where project_id = ${projectId} and branch = ${branch} and sandbox_id is distinct from ${sandboxId}`,
+);
+
+/** Once it has one it keeps it. */
+export const setSandboxBranch = command(
+  "sandboxes.set_branch",
+  ["drover-00000000-000000", "a"],
+  (id: string, branch: string) => sql`update sandboxes set branch = ${branch} where id = ${id} and branch is null`,
+);
+
+/** Whether the project has a repository: one that it names, or one that something was done with. */
+export const findRepository = query(
+  "project_git.find",
+  z.object({ is_there: z.boolean() }),
+  [SAMPLE_PROJECT],
+  (id: ProjectId) => sql`
+  select repo is not null or exists (select 1 from project_git g where g.project_id = p.id) as is_there
+  from projects p where p.id = ${id}`,
+);
