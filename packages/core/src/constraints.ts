@@ -1,0 +1,43 @@
+/** What a person forbade in so many words, read by rule: paths not to touch, commands not to run, the only paths to touch. */
+
+export interface Constraints {
+  readonly forbiddenPaths: readonly string[];
+  readonly onlyPaths: readonly string[];
+  readonly forbiddenCommands: readonly string[];
+}
+
+const LIMIT = 10;
+const NOT = String.raw`(?:do not|don't|dont|never|must not|mustn't|may not|should not|shouldn't|avoid)`;
+const TOUCH = String.raw`(?:touch(?:ing)?|edit(?:ing)?|modify(?:ing)?|chang(?:e|ing)|delet(?:e|ing)|remov(?:e|ing)|writ(?:e|ing) to|rewrit(?:e|ing))`;
+const RUN = String.raw`(?:run(?:ning)?|execut(?:e|ing)|us(?:e|ing)|call(?:ing)?|invok(?:e|ing))`;
+/** A path: quoted, or with a slash, a dot that is followed by letters, or a star in it. */
+const PATH = String.raw`(?:the |any |files? |folders? |directory |director(?:y|ies) |anything |in |under |inside )*[\`'"]?((?:[\w@.*-]+\/)+[\w@.*{},-]*|[\w@*-]+\.[A-Za-z][\w*]*)[\`'"]?`;
+/** Only what is quoted is a command: words of a sentence are not. */
+const COMMAND = String.raw`[\`'"]([^\`'"\n]{2,80})[\`'"]`;
+
+const FORBIDDEN_PATH = new RegExp(`${NOT} (?:ever )?${TOUCH} ${PATH}`, "gi");
+const ONLY_PATH = new RegExp(
+  String.raw`(?:only ${TOUCH}|${TOUCH} only|changes? only|limit (?:your )?changes to) ${PATH}`,
+  "gi",
+);
+const FORBIDDEN_COMMAND = new RegExp(`${NOT} (?:ever )?${RUN} ${COMMAND}`, "gi");
+const PUSH = new RegExp(`${NOT} (?:ever )?(?:git )?push`, "i");
+
+const listFound = (pattern: RegExp, text: string): readonly string[] => [
+  ...new Set([...text.matchAll(pattern)].flatMap(([, found]) => found ?? []).map((one) => one.replace(/[.,;:]+$/, ""))),
+];
+
+/** A later word may lift an earlier one: what it names is struck out. */
+const LIFTED = new RegExp(String.raw`(?:you (?:can|may) now ${TOUCH}|it is fine to ${TOUCH}) ${PATH}`, "gi");
+
+export function parseConstraints(texts: readonly string[]): Constraints {
+  const all = texts.join("\n").slice(0, 200_000);
+  const lifted = new Set(listFound(LIFTED, all));
+  return {
+    forbiddenPaths: listFound(FORBIDDEN_PATH, all)
+      .filter((path) => !lifted.has(path))
+      .slice(0, LIMIT),
+    onlyPaths: listFound(ONLY_PATH, all).slice(0, LIMIT),
+    forbiddenCommands: [...listFound(FORBIDDEN_COMMAND, all), ...(PUSH.test(all) ? ["git push"] : [])].slice(0, LIMIT),
+  };
+}

@@ -1,0 +1,202 @@
+import { expect, test } from "vitest";
+import { parseConstraints } from "./constraints.ts";
+import { foldSignals, NO_SIGNAL_STATES, readSignals, type RunContext } from "./signals.ts";
+import type { SeenEvent } from "./watch-facts.ts";
+
+const RUN: RunContext = { ownedFiles: [], prompt: "Fix the login form.", contextTokens: 200_000 };
+
+/** A run as events: seq and time count up by themselves, a second each. */
+function record() {
+  const events: SeenEvent[] = [];
+  let calls = 0;
+  const add = (event_type: string, event_data: SeenEvent["event_data"] = {}, source = "agent") => {
+    events.push({ seq: events.length + 1, event_type, event_data, source, atMs: (events.length + 1) * 1_000 });
+  };
+  return {
+    events,
+    add,
+    tool: (
+      tool: string,
+      input: SeenEvent["event_data"],
+      result: string,
+      more: { is_error?: boolean; turn?: number } = {},
+    ) => {
+      const tool_use_id = `t${(calls += 1)}`;
+      const turn = more.turn ?? calls;
+      add("agent.tool_use", { tool, input, tool_use_id, turn });
+      add("agent.tool_result", { tool_use_id, result, is_error: more.is_error ?? false, turn });
+    },
+    edit: (file_path: string, lines_added = 3) =>
+      add("agent.file_edited", { file_path, lines_added, lines_removed: 0 }),
+  };
+}
+
+function read(events: readonly SeenEvent[], run: RunContext = RUN, nowMs = events.length * 1_000) {
+  const states = events.reduce((state, event) => foldSignals(state, event, run), NO_SIGNAL_STATES);
+  // What is stored between two looks is JSON: nothing may hang on more than that.
+  return readSignals(JSON.parse(JSON.stringify(states)), run, nowMs);
+}
+const names = (...args: Parameters<typeof read>) => read(...args).map(({ signal }) => signal);
+const times = (count: number, fn: (index: number) => void) => Array.from({ length: count }, (_, index) => fn(index));
+
+test("the same call with the same result again and again is a loop, and its calls are cited", () => {
+  const run = record();
+  times(5, () => run.tool("Bash", { command: "npm test" }, "1 failed in 3.2s"));
+  expect(read(run.events)).toEqual([
+    { signal: "repeated_tool", level: "warning", seqs: [1, 3, 5, 7, 9], detail: expect.stringContaining("5 times") },
+  ]);
+});
+
+test("a loop of two calls is one too", () => {
+  const run = record();
+  times(12, (index) => run.tool("Read", { file_path: index % 2 === 0 ? "a.ts" : "b.ts" }, index % 2 === 0 ? "A" : "B"));
+  expect(names(run.events)).toContain("repeated_tool");
+});
+
+test("times and numbers in a result do not make it new, other words do", () => {
+  const same = record();
+  times(6, (index) => same.tool("Bash", { command: "npm  test" }, `failed after ${index} ms`));
+  expect(names(same.events)).toContain("repeated_tool");
+  const polled = record();
+  for (const step of ["queued", "fetching", "compiling", "linking", "testing", "done"])
+    polled.tool("Bash", { command: "gh run view" }, step);
+  expect(names(polled.events)).toEqual([]);
+});
+
+test("who edits between two test runs is at work", () => {
+  const run = record();
+  times(12, (index) => {
+    run.edit(`src/${index}.ts`);
+    run.tool("Bash", { command: "npm test" }, "1 failed", { is_error: true });
+  });
+  expect(names(run.events)).toEqual([]);
+});
+
+test("errors in a row are a streak; a success, an edit in time or a word of a person ends it", () => {
+  const run = record();
+  times(5, (index) => run.tool("Bash", { command: `try ${index}` }, `no ${"x".repeat(index)}`, { is_error: true }));
+  expect(read(run.events)).toMatchObject([{ signal: "error_streak", level: "warning", seqs: [2, 4, 6, 8, 10] }]);
+  run.add("agent.message_injected", { message_type: "user_message", content: "try the other way" });
+  expect(names(run.events)).toEqual([]);
+});
+
+test("many turns that read the same again without a change are no progress; reading much that is new is", () => {
+  const stale = record();
+  const files = ["a.ts", "b.ts", "c.ts", "d.ts", "e.ts"];
+  times(30, (index) =>
+    stale.tool("Read", { file_path: files[(index * 3) % 5] ?? "" }, `text of ${files[(index * 3) % 5]}`, {
+      turn: index,
+    }),
+  );
+  expect(names(stale.events)).toContain("no_progress");
+  const curious = record();
+  times(30, (index) =>
+    curious.tool(
+      "Read",
+      { file_path: `src/${String.fromCharCode(97 + index)}.ts` },
+      `text ${String.fromCharCode(97 + index)}`,
+      { turn: index },
+    ),
+  );
+  expect(names(curious.events)).toEqual([]);
+});
+
+test("tokens without a changed line burn; with lines they do not", () => {
+  const run = record();
+  times(5, () => run.add("agent.usage", { input_tokens: 100_000, output_tokens: 2_000 }, "server"));
+  expect(names(run.events, { ...RUN, contextTokens: null })).toEqual(["token_burn"]);
+  run.edit("a.ts", 200);
+  times(5, () => run.add("agent.usage", { input_tokens: 100_000, output_tokens: 2_000 }, "server"));
+  expect(names(run.events, { ...RUN, contextTokens: 2_000_000 })).toEqual(["token_burn"]);
+  run.edit("b.ts", 200);
+  expect(names(run.events, { ...RUN, contextTokens: null })).toEqual([]);
+});
+
+test("an edit outside of the task's files is seen, one within is not", () => {
+  const owned: RunContext = { ...RUN, ownedFiles: ["src/auth/**", "docs/*.md"] };
+  const run = record();
+  run.edit("src/auth/deep/form.ts");
+  run.edit("/workspace/docs/login.md");
+  expect(names(run.events, owned)).toEqual([]);
+  run.edit("src/billing.ts");
+  expect(read(run.events, owned)).toMatchObject([{ signal: "outside_ownership", seqs: [3] }]);
+});
+
+test("what was forbidden in so many words is seen when it is done", () => {
+  const strict: RunContext = {
+    ...RUN,
+    prompt: "Do not touch package.json, never edit `db/migrations/` and don't push.",
+  };
+  const run = record();
+  run.edit("src/a.ts");
+  run.tool("Bash", { command: "npm test" }, "ok");
+  expect(names(run.events, strict)).toEqual([]);
+  run.edit("db/migrations/0001.sql");
+  run.tool("Bash", { command: "git push origin main" }, "done");
+  run.edit("packages/web/package.json");
+  expect(read(run.events, strict)).toMatchObject([{ signal: "constraint_broken", level: "critical", seqs: [4, 5, 7] }]);
+});
+
+test("a person may forbid more in the middle of a run", () => {
+  const run = record();
+  run.edit("README.md");
+  run.add("agent.message_injected", {
+    message_type: "user_message",
+    content: "Please don't change README.md any more",
+  });
+  expect(names(run.events)).toEqual([]);
+  run.edit("README.md");
+  expect(read(run.events)).toMatchObject([{ signal: "constraint_broken", seqs: [3] }]);
+});
+
+test.for([
+  ["Do not edit src/core/ please", { forbiddenPaths: ["src/core/"] }],
+  ["avoid modifying the file `lib/a.py`", { forbiddenPaths: ["lib/a.py"] }],
+  ["Only change files in src/web/", { onlyPaths: ["src/web/"] }],
+  ["never run `rm -rf`", { forbiddenCommands: ["rm -rf"] }],
+  ["don't touch a.ts. You may now edit a.ts", { forbiddenPaths: [] }],
+  ["I do not understand why a.ts changes. Never mind.", { forbiddenPaths: [], onlyPaths: [], forbiddenCommands: [] }],
+] as const)("read from a prompt: %s", ([prompt, expected]) =>
+  expect(parseConstraints([prompt])).toMatchObject(expected),
+);
+
+test("a nearly full window is noted, of the size the model has", () => {
+  const run = record();
+  run.add("agent.usage", { input_tokens: 1_000, cache_read_tokens: 175_000 }, "server");
+  expect(read(run.events)).toMatchObject([{ signal: "context_full", level: "note", seqs: [1] }]);
+  expect(names(run.events, { ...RUN, contextTokens: 1_000_000 })).toEqual([]);
+  expect(names(run.events, { ...RUN, contextTokens: null })).toEqual([]);
+});
+
+test("a question that waits is told after a while, and no more once it is answered", () => {
+  const run = record();
+  run.add("agent.permission_requested", { request_id: "r", tool: "Bash" });
+  expect(names(run.events, RUN, 60_000)).toEqual([]);
+  expect(read(run.events, RUN, 180_000)).toMatchObject([{ signal: "waiting_for_answer", level: "note", seqs: [1] }]);
+  expect(read(run.events, RUN, 900_000)).toMatchObject([{ level: "critical" }]);
+  run.add("agent.permission_answered", { request_id: "r" });
+  expect(names(run.events, RUN, 900_000)).toEqual([]);
+});
+
+test("an agent that has said its last word and rests has finished without ending; one that runs a tool has not", () => {
+  const run = record();
+  run.add("agent.message", { content: "All done." });
+  run.add("agent.heartbeat", { status: "idle" }, "worker");
+  expect(names(run.events, RUN, 60_000)).toEqual([]);
+  expect(names(run.events, RUN, 300_000)).toEqual(["finished_not_ended"]);
+  run.add("agent.tool_use", { tool: "Bash", input: { command: "make" }, tool_use_id: "x" });
+  run.add("agent.heartbeat", { status: "running", tool: "Bash" }, "worker");
+  expect(names(run.events, RUN, 3_000_000)).toEqual([]);
+});
+
+test("states of another version, or nonsense events, break nothing", () => {
+  const odd: SeenEvent = {
+    seq: 1,
+    event_type: "agent.tool_use",
+    event_data: { tool: 7, input: [1, { a: null }] },
+    source: "agent",
+    atMs: 1,
+  };
+  const states = foldSignals({}, odd, RUN);
+  expect(readSignals(states, RUN, 1)).toEqual([]);
+});

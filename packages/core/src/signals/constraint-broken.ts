@@ -1,0 +1,61 @@
+/** Something done that a person forbade in so many words. */
+import { parseConstraints } from "../constraints.ts";
+import { matchesGlob } from "../glob.ts";
+import { toWorkspacePath } from "./outside-ownership.ts";
+import { cite, type Detector, type RunContext } from "./signal.ts";
+import { isEdit, toToolCall } from "./tool-call.ts";
+
+interface State {
+  readonly seqs: readonly number[];
+  readonly what: readonly string[];
+  /** What people said since: it may forbid more, or allow again. */
+  readonly said: readonly string[];
+}
+
+const KEPT = 20;
+const SAID_CHARACTERS = 4_000;
+const CRITICAL_BREAKS = 3;
+
+/** A path without a slash may lie anywhere. */
+const isNamed = (path: string, named: string): boolean =>
+  matchesGlob(named, path) || (!named.includes("/") && matchesGlob(`**/${named}`, path));
+
+function findBreak(path: string | undefined, command: string | undefined, run: RunContext, said: readonly string[]) {
+  const { forbiddenPaths, onlyPaths, forbiddenCommands } = parseConstraints([run.prompt, ...said]);
+  if (path !== undefined) {
+    const forbidden = forbiddenPaths.find((named) => isNamed(path, named));
+    if (forbidden !== undefined) return `${path} was not to be touched`;
+    if (onlyPaths.length > 0 && !onlyPaths.some((named) => isNamed(path, named)))
+      return `${path} was not among the files to touch`;
+  }
+  const forbidden = forbiddenCommands.find((named) => command?.includes(named) === true);
+  return forbidden === undefined ? undefined : `${forbidden} was not to be run`;
+}
+
+export const constraintBroken: Detector<State> = {
+  initial: { seqs: [], what: [], said: [] },
+  fold: (state, event, run) => {
+    const { content, message_type: kind, file_path: file } = event.event_data;
+    if (event.event_type === "agent.message_injected" && kind === "user_message" && typeof content === "string")
+      return { ...state, said: [...state.said, content.slice(0, SAID_CHARACTERS)].slice(-KEPT) };
+    const path = isEdit(event) && typeof file === "string" ? toWorkspacePath(file) : undefined;
+    const command = toToolCall(event)?.command;
+    if (path === undefined && command === undefined) return state;
+    const broken = findBreak(path, command, run, state.said);
+    if (broken === undefined) return state;
+    return {
+      ...state,
+      seqs: [...state.seqs, event.seq].slice(-KEPT),
+      what: [...new Set([...state.what, broken])].slice(-KEPT),
+    };
+  },
+  read: ({ seqs, what }) =>
+    seqs.length === 0
+      ? undefined
+      : {
+          signal: "constraint_broken",
+          level: seqs.length >= CRITICAL_BREAKS ? "critical" : "warning",
+          seqs: cite(seqs),
+          detail: what.slice(-3).join("; "),
+        },
+};

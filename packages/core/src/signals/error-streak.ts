@@ -1,0 +1,38 @@
+/** One failure after another: calls that end in errors, with no success between them. */
+import { cite, type Detector } from "./signal.ts";
+import { isEdit, isFreshStart, toToolResult } from "./tool-call.ts";
+
+interface State {
+  readonly seqs: readonly number[];
+  /** Edits since the streak began: somebody who changes something and tries again is at work. */
+  readonly edits: number;
+}
+
+const NONE: State = { seqs: [], edits: 0 };
+const KEPT = 30;
+const WARN_ERRORS = 5;
+/** Every edit lets one more failure pass. */
+const CRITICAL_ERRORS = 12;
+const ERRORS: ReadonlySet<string> = new Set(["agent.error", "agent.stream_error", "iteration.failed"]);
+
+export const errorStreak: Detector<State> = {
+  initial: NONE,
+  fold: (state, event) => {
+    if (isFreshStart(event)) return NONE;
+    if (isEdit(event)) return state.seqs.length === 0 ? state : { ...state, edits: state.edits + 1 };
+    const result = toToolResult(event);
+    const isError = ERRORS.has(event.event_type) || result?.isError === true;
+    if (isError) return { ...state, seqs: [...state.seqs, event.seq].slice(-KEPT) };
+    return result === undefined ? state : NONE;
+  },
+  read: ({ seqs, edits }) => {
+    const count = seqs.length - edits;
+    if (count < WARN_ERRORS) return undefined;
+    return {
+      signal: "error_streak",
+      level: count >= CRITICAL_ERRORS ? "critical" : "warning",
+      seqs: cite(seqs),
+      detail: `${seqs.length} errors in a row`,
+    };
+  },
+};

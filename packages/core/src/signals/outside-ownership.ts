@@ -1,0 +1,38 @@
+/** Edits of files that the task does not own. */
+import { matchesGlob } from "../glob.ts";
+import { cite, type Detector } from "./signal.ts";
+import { isEdit } from "./tool-call.ts";
+
+interface State {
+  readonly seqs: readonly number[];
+  readonly paths: readonly string[];
+}
+
+const KEPT = 20;
+const CRITICAL_EDITS = 5;
+
+/** Agents name files from the root of the sandbox or from the workspace. */
+export const toWorkspacePath = (path: string): string => path.replace(/^\/workspace\//, "").replace(/^\.\//, "");
+
+export const outsideOwnership: Detector<State> = {
+  initial: { seqs: [], paths: [] },
+  fold: (state, event, run) => {
+    const path = event.event_data["file_path"];
+    if (run.ownedFiles.length === 0 || !isEdit(event) || typeof path !== "string") return state;
+    const inside = toWorkspacePath(path);
+    if (run.ownedFiles.some((glob) => matchesGlob(glob, inside))) return state;
+    return {
+      seqs: [...state.seqs, event.seq].slice(-KEPT),
+      paths: [...new Set([...state.paths, inside])].slice(-KEPT),
+    };
+  },
+  read: ({ seqs, paths }) =>
+    seqs.length === 0
+      ? undefined
+      : {
+          signal: "outside_ownership",
+          level: seqs.length >= CRITICAL_EDITS ? "critical" : "warning",
+          seqs: cite(seqs),
+          detail: `edits outside of its files: ${paths.slice(0, 3).join(", ")}${paths.length > 3 ? ", …" : ""}`,
+        },
+};

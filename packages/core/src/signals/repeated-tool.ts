@@ -1,0 +1,64 @@
+/** The same call again and again, with the same result and nothing changed in between; also loops of two or three calls. */
+import { cite, type Detector } from "./signal.ts";
+import { isEdit, isFreshStart, toToolCall, toToolResult } from "./tool-call.ts";
+
+interface Call {
+  readonly seq: number;
+  readonly id: string;
+  readonly print: string;
+  /** Undefined while it runs. */
+  readonly result?: string;
+}
+
+interface State {
+  readonly calls: readonly Call[];
+}
+
+const KEPT = 30;
+const LONGEST_CYCLE = 3;
+const WARN_ROUNDS = 5;
+const CRITICAL_ROUNDS = 10;
+
+const isSame = (a: Call, b: Call) => a.print === b.print && a.result === b.result;
+
+/** How many rounds of `period` calls stand at the end, each like the one before. */
+function countRounds(calls: readonly Call[], period: number): number {
+  let same = 0;
+  for (let index = calls.length - 1; index - period >= 0; index--) {
+    const [later, earlier] = [calls[index], calls[index - period]];
+    if (later === undefined || earlier === undefined || !isSame(later, earlier)) break;
+    same += 1;
+  }
+  return same === 0 ? 0 : Math.floor(same / period) + 1;
+}
+
+export const repeatedTool: Detector<State> = {
+  initial: { calls: [] },
+  fold: (state, event) => {
+    if (isEdit(event) || isFreshStart(event)) return { calls: [] };
+    const call = toToolCall(event);
+    if (call !== undefined)
+      return { calls: [...state.calls, { seq: event.seq, id: call.id, print: call.print }].slice(-KEPT) };
+    const result = toToolResult(event);
+    if (result === undefined) return state;
+    return {
+      calls: state.calls.map((one) =>
+        one.id === result.id && one.result === undefined ? { ...one, result: result.print } : one,
+      ),
+    };
+  },
+  read: ({ calls }) => {
+    const done = calls.filter((call) => call.result !== undefined);
+    for (let period = 1; period <= LONGEST_CYCLE; period++) {
+      const rounds = countRounds(done, period);
+      if (rounds < WARN_ROUNDS) continue;
+      return {
+        signal: "repeated_tool",
+        level: rounds >= CRITICAL_ROUNDS ? "critical" : "warning",
+        seqs: cite(done.slice(-rounds * period).map((call) => call.seq)),
+        detail: `the same ${period === 1 ? "call" : `${period} calls`} ${rounds} times with the same result`,
+      };
+    }
+    return undefined;
+  },
+};
