@@ -82,7 +82,7 @@ export function decideCondition({ state, startedMs, facts }: Watched, limits: Wa
   const limitMs = isAtWork ? limits.stuckMs : limits.idleMs;
   if (nowMs - movedMs < limitMs) return { condition: "alive", sinceMs: movedMs };
   if (!isAtWork) return { condition: "idle", sinceMs: movedMs };
-  return { condition: facts.beat?.tool == null ? "stuck" : "busy", sinceMs: movedMs };
+  return { condition: (facts.beat?.tool ?? null) === null ? "stuck" : "busy", sinceMs: movedMs };
 }
 
 export type WatchAct =

@@ -11,6 +11,7 @@ interface State {
 }
 
 const NONE: State = { said: null, isIdle: false, running: [] };
+const RESTING: ReadonlySet<unknown> = new Set(["idle", "waiting"]);
 const RUNNING_LIMIT = 50;
 const WARN_MS = 3 * 60_000;
 const OVER: ReadonlySet<string> = new Set([
@@ -24,8 +25,7 @@ const LAST_WORDS: ReadonlySet<string> = new Set(["agent.message", "agent.waiting
 export const finishedNotEnded: Detector<State> = {
   initial: NONE,
   fold: (state, event) => {
-    if (isHeartbeat(event.event_type))
-      return { ...state, isIdle: ["idle", "waiting"].includes(String(event.event_data["status"])) };
+    if (isHeartbeat(event.event_type)) return { ...state, isIdle: RESTING.has(event.event_data["status"]) };
     if (OVER.has(event.event_type) || isFreshStart(event)) return NONE;
     const call = toToolCall(event);
     if (call !== undefined)

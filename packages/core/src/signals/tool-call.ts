@@ -6,7 +6,7 @@ const PRINT_CHARACTERS = 2_000;
 const HASH_PRIME = 16_777_619;
 
 /** FNV-1a: short, quick and the same everywhere; a collision costs a wrong comparison among the last few calls. */
-export function toPrint(text: string): string {
+function toPrint(text: string): string {
   let hash = 2_166_136_261;
   for (let index = 0; index < Math.min(text.length, PRINT_CHARACTERS); index++)
     hash = Math.imul(hash ^ text.charCodeAt(index), HASH_PRIME);
@@ -17,7 +17,7 @@ const isRecord = (value: unknown): value is JsonObject =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** Keys in order and white space folded, so that what differs only in writing is equal. */
-export function toCanonical(value: Json | undefined): string {
+function toCanonical(value: Json | undefined): string {
   if (Array.isArray(value)) return `[${value.map((one) => toCanonical(one)).join(",")}]`;
   if (isRecord(value))
     return `{${Object.keys(value)
