@@ -10,6 +10,8 @@ import {
   FileDiff,
   Spine,
   SpineQuery,
+  StateAt,
+  StateQuery,
   Trajectory,
   TrajectoryQuery,
 } from "../resources/log.ts";
@@ -64,6 +66,16 @@ export const eventEndpoints = {
     params: sandboxRef,
     query: SpineQuery,
     reply: Spine,
+  }),
+  getStateAt: endpoint({
+    method: "GET",
+    path: "/sandboxes/:sandbox_id/state",
+    access: "person",
+    verb: "read",
+    summary: "What a sandbox was when its log had come this far; without a number, what it is.",
+    params: sandboxRef,
+    query: StateQuery,
+    reply: StateAt,
   }),
   streamSandbox: endpoint({
     method: "GET",

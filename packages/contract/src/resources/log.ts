@@ -3,6 +3,7 @@ import { z } from "zod";
 import { EventSource, EventType, StoredEvent } from "../events/event.ts";
 import { EventId, SandboxId } from "../ids.ts";
 import { Timestamp } from "../time.ts";
+import { SandboxState } from "./sandbox.ts";
 
 const Cursor = z.coerce.number().int().nonnegative().max(Number.MAX_SAFE_INTEGER);
 const oneOrMany = <T extends z.ZodType>(item: T) => z.union([z.array(item).max(100), item.transform((one) => [one])]);
@@ -89,3 +90,20 @@ export const Spine = z.object({
   flags: z.array(z.int()),
 });
 export type Spine = z.infer<typeof Spine>;
+
+export const StateQuery = z.strictObject({ at_seq: Cursor.optional() });
+
+/** A sandbox as its log had it after the event `at_seq`. */
+export const StateAt = z.object({
+  sandbox_id: SandboxId,
+  /** Its last event up to there; 0 when there was none. */
+  at_seq: z.int(),
+  state: SandboxState,
+  state_cause: z.string().nullable(),
+  generation: z.int(),
+  turn: z.int(),
+  event_count: z.int(),
+  last_event_type: z.string().nullable(),
+  last_event_at: Timestamp.nullable(),
+});
+export type StateAt = z.infer<typeof StateAt>;

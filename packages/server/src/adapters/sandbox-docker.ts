@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { AppError } from "@drover/contract";
 import type Docker from "dockerode";
 import type { Labels, SandboxProvider, SandboxRef, SandboxSpec } from "../ports/sandbox-provider.ts";
-import { connectEngine, statusOf, toAppError, type Connection } from "./docker/connection.ts";
+import { connectEngine, requireEngine, statusOf, toAppError, type Connection } from "./docker/connection.ts";
 import { HOME, parseInheritedEnv, parseRef, toContainer, toFilter, toName } from "./docker/container.ts";
 import { packDirectories } from "./docker/directories.ts";
 import { startDetachedExec } from "./docker/exec-stream.ts";
@@ -270,5 +270,6 @@ export async function openDocker(options: DockerOptions): Promise<SandboxProvide
   const connection = await connectEngine(options.host);
   if (options.base !== undefined && !connection.isLocal)
     throw new AppError("config.invalid", `the engine at ${options.host} cannot see directories of this machine`);
+  await requireEngine(connection);
   return new DockerSandboxes(connection, options);
 }

@@ -1,6 +1,6 @@
 import type { Sandbox } from "@drover/contract";
 import { expect } from "vitest";
-import { test, type TestServer } from "../../../testkit/src/server.ts";
+import { startTestServer, test, type TestServer } from "../../../testkit/src/server.ts";
 import { sql } from "../store/sql.ts";
 
 const get = async (server: TestServer, id: string): Promise<Sandbox> =>
@@ -42,6 +42,14 @@ test("a new sandbox is told as the next read tells it, its own events counted", 
     const { body: log } = await server.call("GET", `/sandboxes/${body.id}/events`);
     expect(told.last_seq).toBe(log.last_seq);
   }
+});
+
+test("a provider that is away refuses the request, and nothing is stored", async () => {
+  await using server = await startTestServer({ config: { dockerHost: "unix:///nowhere/engine.sock" } });
+  const { status, body } = await server.call("POST", "/sandboxes", { body: { provider: "docker" } });
+  expect([status, body.type]).toEqual([422, "urn:drover:error:provider.unavailable"]);
+  expect(body.detail).toContain("there is no socket");
+  expect((await list(server)).items).toEqual([]);
 });
 
 test("the id of a sandbox begins with that of its task", async ({ server }) => {

@@ -24,6 +24,7 @@ import { pageAllEvents, pageSandboxEvents, readTrajectory } from "../app/read-ev
 import { readFile } from "../app/read-file.ts";
 import { readLogs } from "../app/read-logs.ts";
 import { readSpine } from "../app/read-spine.ts";
+import { readStateAt } from "../app/read-state.ts";
 import { readSandboxTask } from "../app/read-task.ts";
 import { receiveMessages } from "../app/receive-messages.ts";
 import { sendMessage } from "../app/send-message.ts";
@@ -156,6 +157,7 @@ export const handlers: Handlers = {
   listSandboxEvents: (context, { params, query }) => pageSandboxEvents(context.deps, params.sandbox_id, query),
   listEvents: (context, { query }) => pageAllEvents(context.deps, person(context), query),
   getTrajectory: (context, { params, query }) => readTrajectory(context.deps, params.sandbox_id, query),
+  getStateAt: async ({ deps }, { params, query }) => readStateAt(deps, params.sandbox_id, query.at_seq),
   getSpine: async (context, { params, query }) => {
     const spine = await readSpine(context.deps, params.sandbox_id, query.after_seq);
     if (!String(context.request.headers["accept-encoding"] ?? "").includes("gzip")) return spine;

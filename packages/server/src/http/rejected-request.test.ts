@@ -105,6 +105,7 @@ const BODIES: { readonly [Name in EndpointName]: Readonly<Record<string, unknown
   listEvents: undefined,
   getTrajectory: undefined,
   getSpine: undefined,
+  getStateAt: undefined,
   streamSandbox: undefined,
   putArtifact: undefined,
   getArtifact: undefined,

@@ -256,6 +256,32 @@ export const listSpineRows = query(
   { trusted: true, prepared: true },
 );
 
+/** The log of a sandbox up to a number: its last event, its last state, the last turn that was told. */
+export const loadLogAt = query(
+  "events.at",
+  z.object({
+    seq: z.number().nullable(),
+    sandbox_seq: z.number().nullable(),
+    event_type: z.string().nullable(),
+    created_at: z.date().nullable(),
+    state: z.string().nullable(),
+    state_cause: z.string().nullable(),
+    generation: z.number().nullable(),
+    turn: z.number().nullable(),
+  }),
+  [SAMPLE_SCOPE.sandboxId, 9],
+  (sandboxId: SandboxId, atSeq: number) => sql`
+  select last.seq, last.sandbox_seq, last.event_type, last.created_at, moved.state, moved.state_cause,
+    last.generation, told.turn
+  from (select 1) one
+  left join lateral (select seq, sandbox_seq, event_type, created_at, generation from events
+    where sandbox_id = ${sandboxId} and seq <= ${atSeq} order by seq desc limit 1) last on true
+  left join lateral (select event_data ->> 'to' as state, event_data ->> 'cause' as state_cause from events
+    where sandbox_id = ${sandboxId} and event_type = 'STATE_CHANGED' and seq <= ${atSeq} order by seq desc limit 1) moved on true
+  left join lateral (select turn from events
+    where sandbox_id = ${sandboxId} and turn is not null and seq <= ${atSeq} order by seq desc limit 1) told on true`,
+);
+
 const TailRow = z.object({
   seq: z.number(),
   id: EventId,

@@ -52,3 +52,18 @@ export function toAppError(error: unknown, connection: Connection, signal?: Abor
     cause: error,
   });
 }
+
+const ANSWER_MS = 10_000;
+
+/** An engine that is away is an error of whoever wants it now, not of a sandbox that is made later. */
+export async function requireEngine(connection: Connection): Promise<void> {
+  const late = Promise.withResolvers<never>();
+  const timer = setTimeout(() => late.reject(new Error(`no answer within ${ANSWER_MS / 1_000} s`)), ANSWER_MS);
+  try {
+    await Promise.race([connection.docker.ping(), late.promise]);
+  } catch (error) {
+    throw new AppError("provider.unavailable", toAppError(error, connection).message, { cause: error });
+  } finally {
+    clearTimeout(timer);
+  }
+}
