@@ -14,6 +14,8 @@ import { SETTLED, startAgent } from "./drive-agent.ts";
 import { toEventData } from "./event-text.ts";
 import { type Fault, noFault } from "./fault.ts";
 import { fetchAssignment } from "./fetch-assignment.ts";
+import { createGit } from "./git.ts";
+import { ensureRemote } from "./git-remote.ts";
 import { startHeartbeat } from "./heartbeat.ts";
 import { startInbox } from "./inbox.ts";
 import { type Link, startLink } from "./link.ts";
@@ -213,6 +215,16 @@ function toLater(signal: AbortSignal, ms: number): AbortSignal {
   return later.signal;
 }
 
+/** A workspace that is no repository, or a machine without git, is no reason not to work. */
+async function connectOrigin({ parts, settings, childEnv, bridgeUrl }: Open, assignment: Assignment): Promise<void> {
+  if (assignment.git_path === null) return;
+  const branch = settings.branch ?? assignment.branch;
+  const url = `${bridgeUrl}${assignment.git_path}`;
+  await ensureRemote({ git: createGit(childEnv["PATH"]), cwd: settings.cwd, url, branch }).catch((error: unknown) =>
+    parts.log("git.no_remote", { detail: String(error) }),
+  );
+}
+
 async function runOpen(open: Open, signal: AbortSignal): Promise<WorkerExit> {
   const { parts, settings, outbox, transport } = open;
   const common = {
@@ -245,6 +257,7 @@ async function runOpen(open: Open, signal: AbortSignal): Promise<WorkerExit> {
     keepArtifact: (bytes) => artifacts.keep(bytes),
     note: outbox.getNote(CHECKPOINT_NOTE),
   });
+  await connectOrigin(open, fetched.assignment);
   const order = await prepareOrder(settings, fetched.assignment, {
     clock: parts.clock,
     newId,

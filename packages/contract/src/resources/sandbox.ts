@@ -125,6 +125,8 @@ export const Assignment = z.looseObject({
   runtime: z.string(),
   model: z.string().nullable(),
   branch: z.string().nullable(),
+  /** The project's repository below the server's address; null when the workspace is not from there. */
+  git_path: z.string().nullable().default(null),
   script: JsonObject.nullable(),
   /** What the sandbox was asked for; a worker that knows none of it does as the agent does by itself. */
   agent: AgentOptions.default({}),

@@ -81,11 +81,27 @@ test("an operator may not hand in files of the server's disk", async () => {
   expect(refused.status).toBe(403);
 });
 
-test("a sandbox of a project that has a repository works on a branch of its own there", async () => {
+test("a sandbox of a project that has a repository works on a branch of its own there, and pushes to it", async () => {
   const created = await server.call("POST", "/projects", { body: { name: "with a repository", repo } });
   const { id: project_id } = created.body as { id: string };
-  expect(await runWith({ project_id })).toBe("first\n");
+  const command = (...argv: string[]) => ({ command: { argv } });
+  const said = await runWith({
+    project_id,
+    script: {
+      steps: [
+        command("git", "log", "--format=%s", "-1"),
+        command("sh", "-c", "echo done > result.txt; git add result.txt; git commit --quiet -m 'the result'"),
+        command("sh", "-c", "git push origin HEAD:trunk 2>&1 | grep remote:"),
+        command("sh", "-c", "git push --quiet 2>&1; git fetch 2>&1; git status -sb | head -1"),
+      ],
+    },
+  });
   const { body } = await server.call("GET", `/sandboxes?project_id=${project_id}`);
   const [{ id, branch }] = body.items;
   expect(branch).toBe(`drover/${id}`);
+  expect(said).toContain("first\n");
+  expect(said).toContain(`remote: a sandbox may push only to its own branch, ${branch}`);
+  expect(said).toContain(`## ${branch}...origin/${branch}\n`);
+  const { body: pushes } = await server.call("GET", `/sandboxes/${id}/events?event_type=git.pushed`);
+  expect(pushes.events).toMatchObject([{ event_data: { branch, commits: [{ subject: "the result" }] } }]);
 });

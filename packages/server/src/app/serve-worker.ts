@@ -1,5 +1,6 @@
 /** What a worker asks for besides messages: its assignment, and to be known as alive. */
 import {
+  API_BASE,
   type AgentOptions,
   type Assignment,
   type EventReceipt,
@@ -29,6 +30,7 @@ export async function getAssignment(deps: Deps, worker: WorkerIdentity): Promise
     runtime: row.runtime ?? "scripted",
     model: row.model,
     branch: row.branch,
+    git_path: row.repo === null && row.branch !== null ? `${API_BASE}/git/${row.project_id}.git` : null,
     script: typeof script === "object" && script !== null ? (script as JsonObject) : null,
     agent: toAgentOptions(deps, row.spec),
     continuous: continuous === true,
