@@ -42,6 +42,8 @@ export const ERRORS = {
   "event.reserved": { status: 422, retry: false, title: "Only the server writes events of this type or source" },
   "artifact.not_found": { status: 404, retry: false, title: "No such artifact" },
   "artifact.mismatch": { status: 422, retry: false, title: "The bytes do not match the address" },
+  "checkpoint.not_found": { status: 404, retry: false, title: "No checkpoint of the files was kept by then" },
+  "checkpoint.unreadable": { status: 422, retry: false, title: "The checkpoint cannot be read" },
   "message.not_found": { status: 404, retry: false, title: "No such message" },
   "permission.not_found": { status: 404, retry: false, title: "No such permission request" },
   "permission.answered": { status: 409, retry: false, title: "The request is answered or closed" },

@@ -9,6 +9,7 @@ import { openNpmPackages } from "./adapters/agent-packages-npm.ts";
 import { openDiskBlobs } from "./adapters/blob-disk.ts";
 import { openMemoryBus } from "./adapters/bus-memory.ts";
 import { openRedisBus } from "./adapters/bus-redis.ts";
+import { openGitCheckpoints } from "./adapters/checkpoint-git.ts";
 import { systemClock } from "./adapters/clock-system.ts";
 import { lockDataDir } from "./adapters/data-dir.ts";
 import { systemResolver } from "./adapters/egress/name-resolver.ts";
@@ -203,6 +204,7 @@ async function openServer(options: ServerOptions, cleanup: ReturnType<typeof ope
     },
     git: { objects, hosts: { builtin: openBuiltinHost(repositories, objects) } },
     repositories: openGitMirrors(join(dataDir.path, "mirrors")),
+    checkpoints: openGitCheckpoints(join(dataDir.path, "checkpoints")),
     resources: toResources(options),
     installation: (await loadInstallation.one(db)).id,
     host: `${hostname()}:${dataDir.path}`,

@@ -1,5 +1,5 @@
 /** A tree kept for good: a commit on a hidden ref of the worker's repository, and the packs that bring it to the server. */
-import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Workspace } from "./workspace.ts";
 
@@ -36,8 +36,6 @@ async function keepFiles(folder: string, names: readonly string[], keep: (bytes:
   return ids;
 }
 
-const listPacks = async (folder: string) => (await readdir(folder)).filter((name) => name.endsWith(".pack"));
-
 /** The first one holds everything, and makes the store whole; the next only what is new, as differences to the one before. */
 async function makePacks(
   { run, gitDir, standAlone }: Workspace,
@@ -52,10 +50,14 @@ async function makePacks(
   }
   const folder = parent === undefined ? join(gitDir, "objects", "pack") : await mkdtemp(join(gitDir, "packs-"));
   const input = Buffer.from(parent === undefined ? `${commit}\n` : `${commit}\n^${parent}\n`);
-  const before = new Set(await listPacks(folder));
-  await run([...options, "--window=0", `--max-pack-size=${PACK_BYTES}`, join(folder, "pack")], input);
-  const made = (await listPacks(folder)).filter((name) => !before.has(name));
-  const ids = await keepFiles(folder, made, keep);
+  const named = await run([...options, "--window=0", `--max-pack-size=${PACK_BYTES}`, join(folder, "pack")], input);
+  const made = named
+    .toString("utf8")
+    .split("\n")
+    .filter((line) => line !== "")
+    .map((hash) => `pack-${hash}.pack`);
+  // Commits and trees come first and point at what follows: read from the end, nothing is missing at any time.
+  const ids = await keepFiles(folder, made.toReversed(), keep);
   if (parent === undefined) await standAlone();
   else await rm(folder, { recursive: true, force: true });
   return ids;

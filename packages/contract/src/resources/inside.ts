@@ -33,8 +33,11 @@ export const ExecResult = z.object({
 });
 export type ExecResult = z.infer<typeof ExecResult>;
 
-export const FilesQuery = z.strictObject({ path: InsidePath.default("/workspace") });
-export const FileQuery = z.strictObject({ path: InsidePath });
+/** As it was after the event with this `seq`, from the last checkpoint; also when the sandbox is gone. */
+const AtSeq = z.coerce.number().int().nonnegative().max(Number.MAX_SAFE_INTEGER).optional();
+
+export const FilesQuery = z.strictObject({ path: InsidePath.default("/workspace"), at_seq: AtSeq });
+export const FileQuery = z.strictObject({ path: InsidePath, at_seq: AtSeq });
 
 export const FileList = z.object({
   path: z.string(),

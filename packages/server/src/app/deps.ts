@@ -2,6 +2,7 @@
 import type { Config, ResolvedResources } from "@drover/contract";
 import type { AgentPackages } from "../ports/agent-packages.ts";
 import type { BlobStore } from "../ports/blob.ts";
+import type { CheckpointStore } from "../ports/checkpoint-store.ts";
 import type { Log } from "../ports/log.ts";
 import type { Vault } from "../ports/vault.ts";
 import type { Repositories } from "../ports/repository.ts";
@@ -28,6 +29,7 @@ export interface Deps extends EventLogDeps {
   readonly egress: Egress;
   readonly repositories: Repositories;
   readonly git: Git;
+  readonly checkpoints: CheckpointStore;
   /** Resources as configured, each with its origin. */
   readonly resources: ResolvedResources;
   /** Names this installation at providers that others use too. */

@@ -21,6 +21,7 @@ import { createTicket, createToken, endToken, login, logout, pageTokens, toWhoam
 import { pauseSandbox, resumeSandbox } from "../app/pause-sandbox.ts";
 import { pruneSandboxes } from "../app/prune-sandboxes.ts";
 import { pageAllEvents, pageSandboxEvents, readTrajectory } from "../app/read-events.ts";
+import { listFilesAt, readFileAt } from "../app/read-checkpoint.ts";
 import { readFile } from "../app/read-file.ts";
 import { readLogs } from "../app/read-logs.ts";
 import { readSpine } from "../app/read-spine.ts";
@@ -128,9 +129,15 @@ export const handlers: Handlers = {
 
   execCommand: (context, { params, body }) =>
     execCommand(context.deps, person(context), params.sandbox_id, body, context.signal),
-  listFiles: (context, { params, query }) => listFiles(context.deps, params.sandbox_id, query.path, context.signal),
+  listFiles: ({ deps, signal }, { params: { sandbox_id }, query: { path, at_seq } }) =>
+    at_seq === undefined
+      ? listFiles(deps, sandbox_id, path, signal)
+      : listFilesAt(deps, sandbox_id, path, at_seq, signal),
   readFile: async (context, { params, query }) => {
-    const { name, bytes } = await readFile(context.deps, params.sandbox_id, query.path, context.signal);
+    const { name, bytes } =
+      query.at_seq === undefined
+        ? await readFile(context.deps, params.sandbox_id, query.path, context.signal)
+        : await readFileAt(context.deps, params.sandbox_id, query.path, query.at_seq, context.signal);
     void context.reply
       .type("application/octet-stream")
       .header("content-disposition", toAttachment(name))

@@ -1,0 +1,176 @@
+/** Checkpoints in a bare repository per sandbox below the data directory, kept by the `git` program. Never checked out. */
+import { spawn } from "node:child_process";
+import { mkdir, readdir, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { AppError, type SandboxId } from "@drover/contract";
+import type { CheckpointFile, CheckpointPack, CheckpointStore } from "../ports/checkpoint-store.ts";
+
+const LIMIT_MS = 120_000;
+const OUTPUT_BYTES = 64 * 1024 * 1024;
+const PACK_BYTES = 128 * 1024 * 1024;
+const RESTORE_BYTES = 1024 * 1024 * 1024;
+/** Small packs are taken apart: thousands of pack files would make every look-up slow. */
+const UNPACK_BELOW_BYTES = 1024 * 1024;
+const CONFIG = "[core]\n\trepositoryformatversion = 0\n\tbare = true\n[gc]\n\tauto = 0\n";
+const COMMIT = /^[0-9a-f]{40}$/;
+
+/** Nobody's settings, no network; one allocation has a limit, so that a few bytes cannot claim to be terabytes. */
+const ENV = {
+  PATH: "/usr/local/bin:/usr/bin:/bin",
+  HOME: "/nonexistent",
+  GIT_CONFIG_NOSYSTEM: "1",
+  GIT_ALLOW_PROTOCOL: "none",
+  GIT_TERMINAL_PROMPT: "0",
+  GIT_LITERAL_PATHSPECS: "1",
+  GIT_NO_REPLACE_OBJECTS: "1",
+  GIT_ALLOC_LIMIT: "256m",
+};
+const SAFE = ["-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "pack.threads=1"];
+
+const refuse = (detail: string, cause?: unknown) => new AppError("checkpoint.unreadable", detail, { cause });
+
+interface Entry {
+  readonly mode: string;
+  readonly object: string;
+  readonly size: number;
+  readonly name: string;
+}
+
+const parseEntries = (output: Buffer): Entry[] =>
+  output
+    .toString("utf8")
+    .split("\0")
+    .filter((line) => line !== "")
+    .map((line) => {
+      const tab = line.indexOf("\t");
+      const [mode = "", , object = "", size = "0"] = line.slice(0, tab).split(/ +/);
+      return { mode, object, size: size === "-" ? 0 : Number(size), name: line.slice(tab + 1) };
+    });
+
+const toKind = (mode: string): CheckpointFile["kind"] =>
+  mode === "040000" ? "directory" : mode === "120000" ? "symlink" : mode.startsWith("100") ? "file" : "other";
+
+export function openGitCheckpoints(root: string): CheckpointStore {
+  const working = new Map<SandboxId, Promise<unknown>>();
+  const toRepo = (id: SandboxId) => join(root, `${id}.git`);
+
+  const git = async (
+    repo: string,
+    args: readonly string[],
+    signal: AbortSignal,
+    input?: Readable | string,
+    limitBytes = OUTPUT_BYTES,
+  ): Promise<Buffer> => {
+    const child = spawn("git", [...SAFE, ...args], {
+      env: { ...ENV, GIT_DIR: repo },
+      cwd: repo,
+      signal,
+      timeout: LIMIT_MS,
+      killSignal: "SIGKILL",
+      stdio: ["pipe", "pipe", "pipe"],
+    });
+    const chunks: Buffer[] = [];
+    let bytes = 0;
+    let said = "";
+    const ended = new Promise<number | null>((resolve, reject) => {
+      child.once("error", reject);
+      child.once("close", resolve);
+    });
+    child.stdout.on("data", (chunk: Buffer) => {
+      bytes += chunk.length;
+      if (bytes > limitBytes) child.kill("SIGKILL");
+      else chunks.push(chunk);
+    });
+    child.stderr.on("data", (chunk: Buffer) => (said = (said + chunk.toString("utf8")).slice(-1_000)));
+    child.stdin.on("error", () => {}); // it ended before it had read everything: its code says why
+    if (input === undefined || typeof input === "string") child.stdin.end(input);
+    else await pipeline(input, child.stdin).catch(() => {}); // the same
+    const code = await ended.catch((cause: unknown) => {
+      throw refuse("git could not be run", cause);
+    });
+    signal.throwIfAborted();
+    if (code !== 0) throw refuse(said.split("\n").find((line) => /fatal|error/.test(line)) ?? "git refused it");
+    return Buffer.concat(chunks);
+  };
+
+  const makeRepo = async (repo: string) => {
+    for (const folder of ["objects/pack", "objects/info", "refs/drover/checkpoints", "packs"])
+      await mkdir(join(repo, folder), { recursive: true, mode: 0o700 });
+    await writeFile(join(repo, "config"), CONFIG);
+    await writeFile(join(repo, "HEAD"), "ref: refs/drover/checkpoints/none\n");
+  };
+
+  const take = async (repo: string, id: string, pack: CheckpointPack, signal: AbortSignal) => {
+    if (pack.size > PACK_BYTES) throw refuse("a pack of this checkpoint is too large");
+    const limit = `--max-input-size=${PACK_BYTES}`;
+    const args =
+      pack.size < UNPACK_BELOW_BYTES
+        ? ["unpack-objects", "-q", "--strict", limit]
+        : ["index-pack", "--stdin", "--fix-thin", "--strict", limit];
+    await git(repo, args, signal, pack.bytes);
+    await writeFile(join(repo, "packs", id), "");
+  };
+
+  const ensure: CheckpointStore["ensure"] = async (id, packs, open, signal) => {
+    const repo = toRepo(id);
+    // Expected: the first time, when there is none.
+    const known = new Set(await readdir(join(repo, "packs")).catch(() => [] as string[]));
+    if (known.size === 0) {
+      await rm(repo, { recursive: true, force: true });
+      await makeRepo(repo);
+    }
+    for (const pack of packs) if (!known.has(pack)) await take(repo, pack, await open(pack), signal);
+  };
+
+  /** The tree or file at a path; `undefined` when there is none. */
+  const find = async (id: SandboxId, commit: string, path: string, signal: AbortSignal) => {
+    if (!COMMIT.test(commit)) throw refuse("the checkpoint names no commit");
+    const found = await git(toRepo(id), ["ls-tree", "-z", "--long", "--full-tree", commit, "--", path], signal);
+    return parseEntries(found).find((entry) => entry.name === path);
+  };
+
+  const findTree = async (id: SandboxId, commit: string, path: string, signal: AbortSignal) => {
+    if (path !== "") {
+      const entry = await find(id, commit, path, signal);
+      return entry !== undefined && toKind(entry.mode) === "directory" ? entry.object : undefined;
+    }
+    if (!COMMIT.test(commit)) throw refuse("the checkpoint names no commit");
+    return (await git(toRepo(id), ["rev-parse", "--verify", "--quiet", `${commit}^{tree}`], signal)).toString().trim();
+  };
+
+  return {
+    /** One at a time per sandbox: the second finds what the first has done. */
+    ensure(id, packs, open, signal) {
+      const before = working.get(id) ?? Promise.resolve();
+      const work = before.catch(() => undefined).then(() => ensure(id, packs, open, signal));
+      working.set(id, work);
+      void work.catch(() => undefined).then(() => (working.get(id) === work ? working.delete(id) : undefined));
+      return work;
+    },
+    async list(id, commit, path, signal) {
+      const tree = await findTree(id, commit, path, signal);
+      if (tree === undefined) return undefined;
+      const entries = parseEntries(await git(toRepo(id), ["ls-tree", "-z", "--long", "--full-tree", tree], signal));
+      return entries.map(({ name, mode, size }) => ({ name, kind: toKind(mode), size }));
+    },
+    async read(id, commit, path, limitBytes, signal) {
+      const entry = await find(id, commit, path, signal);
+      if (entry === undefined || toKind(entry.mode) === "directory" || toKind(entry.mode) === "other") return undefined;
+      if (entry.size > limitBytes) throw new AppError("request.too_large", `${path} has ${entry.size} bytes`);
+      return git(toRepo(id), ["cat-file", "blob", entry.object], signal);
+    },
+    async count(id, commit, signal) {
+      if (!COMMIT.test(commit)) throw refuse("the checkpoint names no commit");
+      const all = await git(toRepo(id), ["ls-tree", "-r", "-z", "--long", "--full-tree", commit], signal);
+      const entries = parseEntries(all);
+      return { files: entries.length, bytes: entries.reduce((sum, { size }) => sum + size, 0) };
+    },
+    async pack(id, commit, signal) {
+      const tree = (await findTree(id, commit, "", signal)) ?? "";
+      const args = ["pack-objects", "--revs", "--stdout", "-q", "--window=0", "--delta-base-offset"];
+      return { tree, bytes: await git(toRepo(id), args, signal, `${tree}\n`, RESTORE_BYTES) };
+    },
+  };
+}

@@ -1,0 +1,113 @@
+/** Files of a sandbox as they were at a place in its log, from the checkpoints its workers sent; the sandbox itself may be long gone. */
+import { posix } from "node:path";
+import { AppError, ArtifactId, type FileList, type SandboxId } from "@drover/contract";
+import { z } from "zod";
+import type { CheckpointPack } from "../ports/checkpoint-store.ts";
+import { loadArtifact } from "../store/artifacts.ts";
+import { listCheckpoints } from "../store/checkpoints.ts";
+import type { Deps } from "./deps.ts";
+import { toInsidePath } from "./inside-path.ts";
+
+const WORKSPACE = "/workspace";
+const FILE_BYTES = 16 * 1024 * 1024;
+
+const Told = z.looseObject({
+  commit: z.string().regex(/^[0-9a-f]{40}$/),
+  parent: z.string().nullish(),
+  pack_artifact: ArtifactId.nullish(),
+  pack_artifacts: z.array(ArtifactId).max(1_000).optional(),
+});
+
+interface FoundCheckpoint {
+  readonly commit: string;
+  readonly seq: number;
+  readonly at: Date;
+}
+
+interface ToldCheckpoint extends FoundCheckpoint {
+  readonly parent: string | null;
+  readonly artifacts: readonly ArtifactId[];
+}
+
+/** A worker's claim: what does not read like a checkpoint is none. */
+function toTold(row: { seq: number; created_at: Date; event_data: unknown }): ToldCheckpoint[] {
+  const told = Told.safeParse(row.event_data).data;
+  if (told === undefined) return [];
+  const artifacts = told.pack_artifacts ?? (typeof told.pack_artifact === "string" ? [told.pack_artifact] : []);
+  return [{ commit: told.commit, parent: told.parent ?? null, artifacts, seq: row.seq, at: row.created_at }];
+}
+
+/** The last one and those it is made of, oldest first: each is the difference to its parent. */
+function toChain(all: readonly ToldCheckpoint[]): readonly ToldCheckpoint[] {
+  const byCommit = new Map(all.map((one) => [one.commit, one]));
+  const chain: ToldCheckpoint[] = [];
+  let at = all.at(-1);
+  while (at !== undefined && byCommit.delete(at.commit)) {
+    chain.push(at);
+    at = at.parent === null ? undefined : byCommit.get(at.parent);
+  }
+  return chain.toReversed();
+}
+
+async function openPack(deps: Deps, sandboxId: SandboxId, id: string): Promise<CheckpointPack> {
+  const artifact = ArtifactId.parse(id);
+  const known = await loadArtifact.maybe(deps.db, sandboxId, artifact);
+  const blob = known === undefined ? undefined : await deps.blobs.open(artifact);
+  if (blob === undefined) throw new AppError("checkpoint.unreadable", "a pack of this checkpoint is missing");
+  return blob;
+}
+
+/** The last checkpoint at or before `atSeq`, with its packs in place. */
+async function findCheckpoint(
+  deps: Deps,
+  id: SandboxId,
+  atSeq: number | undefined,
+  signal: AbortSignal,
+): Promise<FoundCheckpoint | undefined> {
+  const rows = await listCheckpoints(deps.db, id, atSeq ?? Number.MAX_SAFE_INTEGER);
+  const chain = toChain(rows.flatMap(toTold));
+  const last = chain.at(-1);
+  if (last === undefined) return undefined;
+  const packs = chain.flatMap(({ artifacts }) => artifacts);
+  await deps.checkpoints.ensure(id, packs, (pack) => openPack(deps, id, pack), signal);
+  return last;
+}
+
+async function needCheckpoint(deps: Deps, id: SandboxId, atSeq: number, signal: AbortSignal): Promise<FoundCheckpoint> {
+  const found = await findCheckpoint(deps, id, atSeq, signal);
+  if (found === undefined) throw new AppError("checkpoint.not_found", `nothing was kept at or before seq ${atSeq}`);
+  return found;
+}
+
+/** Only the workspace is kept: "" is all of it, anything outside is not there. */
+function toKeptPath(asked: string): string {
+  const path = toInsidePath(asked);
+  if (path === WORKSPACE) return "";
+  if (!path.startsWith(`${WORKSPACE}/`)) throw new AppError("file.not_found", "checkpoints hold the workspace only");
+  return path.slice(WORKSPACE.length + 1);
+}
+
+export async function readFileAt(deps: Deps, id: SandboxId, asked: string, atSeq: number, signal: AbortSignal) {
+  const path = toKeptPath(asked);
+  const { commit } = await needCheckpoint(deps, id, atSeq, signal);
+  const bytes = path === "" ? undefined : await deps.checkpoints.read(id, commit, path, FILE_BYTES, signal);
+  if (bytes === undefined) throw new AppError("file.not_found", `there was no such file at seq ${atSeq}`);
+  return { name: posix.basename(path), bytes };
+}
+
+export async function listFilesAt(
+  deps: Deps,
+  id: SandboxId,
+  asked: string,
+  atSeq: number,
+  signal: AbortSignal,
+): Promise<FileList> {
+  const path = toKeptPath(asked);
+  const { commit, at } = await needCheckpoint(deps, id, atSeq, signal);
+  const entries = await deps.checkpoints.list(id, commit, path, signal);
+  if (entries === undefined) throw new AppError("file.not_found", `there was no such directory at seq ${atSeq}`);
+  return {
+    path: posix.join(WORKSPACE, path),
+    entries: entries.map((entry) => ({ ...entry, modified_at: at.toISOString() })),
+  };
+}

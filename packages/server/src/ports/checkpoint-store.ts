@@ -1,0 +1,43 @@
+/** Files of workspaces as they were: checkpoints that workers sent as packs. */
+import type { Readable } from "node:stream";
+import type { SandboxId } from "@drover/contract";
+
+/** One pack; what it needs of others came before. */
+export interface CheckpointPack {
+  readonly size: number;
+  readonly bytes: Readable;
+}
+
+export interface CheckpointFile {
+  readonly name: string;
+  readonly kind: "file" | "directory" | "symlink" | "other";
+  readonly size: number;
+}
+
+/** Contract: packs come from hostile places: they are checked, bounded, and nothing in them is ever checked out or run. `ensure` opens
+ *  only packs that are not there yet, in the order given. Paths are relative to the workspace, "" is the workspace itself. What does not exist is
+ *  `undefined`; a pack that is broken or a commit that is missing is AppError "checkpoint.unreadable". */
+export interface CheckpointStore {
+  ensure(
+    sandboxId: SandboxId,
+    packs: readonly string[],
+    open: (pack: string) => Promise<CheckpointPack>,
+    signal: AbortSignal,
+  ): Promise<void>;
+  list(
+    sandboxId: SandboxId,
+    commit: string,
+    path: string,
+    signal: AbortSignal,
+  ): Promise<readonly CheckpointFile[] | undefined>;
+  read(
+    sandboxId: SandboxId,
+    commit: string,
+    path: string,
+    limitBytes: number,
+    signal: AbortSignal,
+  ): Promise<Uint8Array | undefined>;
+  count(sandboxId: SandboxId, commit: string, signal: AbortSignal): Promise<{ files: number; bytes: number }>;
+  /** Everything of one checkpoint as one pack of its own, and the tree to ask for in it. */
+  pack(sandboxId: SandboxId, commit: string, signal: AbortSignal): Promise<{ tree: string; bytes: Uint8Array }>;
+}

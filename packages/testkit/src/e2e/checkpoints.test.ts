@@ -1,0 +1,76 @@
+/** Files as they were: told by a real worker, kept by the server, read at any place of the log. */
+import { createHash, randomBytes } from "node:crypto";
+import type { Sandbox, StoredEvent } from "@drover/contract";
+import { expect } from "vitest";
+import { test } from "../server.ts";
+import { startWorker } from "../worker-in-process.ts";
+
+test("every file can be read as it was at any place of the log, also when the sandbox is gone", async ({ server }) => {
+  const noise = randomBytes(1_500_000).toString("base64");
+  const steps = [
+    { edit: { path: "notes/a b.txt", content: "one\n" } },
+    { edit: { path: "notes/a b.txt", content: "two\n" } },
+    {
+      command: {
+        argv: [
+          "node",
+          "-e",
+          `require("fs").writeFileSync("big.txt", process.argv[1].repeat(20))`,
+          noise.slice(0, 100_000),
+        ],
+      },
+    },
+    { command: { argv: ["sh", "-c", "mv 'notes/a b.txt' moved.txt && ln -s moved.txt link"] } },
+    { edit: { path: "moved.txt", delete: true } },
+  ];
+  const { id, created } = await server.createSandbox({ runtime: "scripted", script: { steps } });
+  await using worker = await startWorker(created, { env: { POST_COMPLETION_SECONDS: "0.05" } });
+  expect(await worker.exit).toMatchObject({ code: 0 });
+  const { body } = await server.call("GET", `/sandboxes/${id}/events?limit=500&order=asc`);
+  const events = body.events as StoredEvent[];
+  const seqs = events.filter((event) => event.event_type === "workspace.checkpoint").map(({ seq }) => seq);
+  expect(seqs).toHaveLength(5);
+  await server.call("DELETE", `/sandboxes/${id}`);
+
+  const read = (path: string, seq: number) =>
+    server.call("GET", `/sandboxes/${id}/files/content?path=${encodeURIComponent(path)}&at_seq=${seq}`);
+  const list = async (seq: number, path = "/workspace") => {
+    const answer = await server.call("GET", `/sandboxes/${id}/files?path=${path}&at_seq=${seq}`);
+    return answer.status === 200
+      ? (answer.body.entries as { name: string; kind: string }[]).map(({ name, kind }) => `${kind} ${name}`)
+      : answer.status;
+  };
+  const [first = 0, second = 0, third = 0, fourth = 0, fifth = 0] = seqs;
+  expect((await read("notes/a b.txt", fourth - 1)).text).toBe("two\n");
+  expect((await read("/workspace/notes/a b.txt", first)).text).toBe("one\n");
+  expect((await read("notes/a b.txt", second)).text).toBe("two\n");
+  expect((await read("big.txt", third)).text).toHaveLength(2_000_000);
+  expect((await read("notes/a b.txt", fourth)).status).toBe(404);
+  expect((await read("moved.txt", fourth)).text).toBe("two\n");
+  expect((await read("link", fifth)).text).toBe("moved.txt");
+  expect((await read("moved.txt", fifth)).status).toBe(404);
+  expect((await read("../etc/passwd", fifth)).status).toBe(404);
+  expect(await read("notes/a b.txt", first - 1)).toMatchObject({
+    status: 404,
+    body: { type: expect.stringContaining("checkpoint.not_found") },
+  });
+  expect(await list(fourth)).toEqual(["file big.txt", "symlink link", "file moved.txt"]);
+  expect(await list(first)).toEqual(["directory notes"]);
+  expect(await list(first, "notes")).toEqual(["file a b.txt"]);
+  expect(await list(fourth, "notes")).toBe(404);
+  expect((await server.call("GET", `/sandboxes/${id}`)).body).toMatchObject({ id } satisfies Partial<Sandbox>);
+});
+
+test("a pack that is broken, or claims what it is not, is refused and harms nothing", async ({ server }) => {
+  const { id, token, post } = await server.createSandbox({ runtime: "scripted" });
+  const raw = "PACK\0\0\0\u0002\0\0\0\u0001 no object";
+  const artifact = createHash("sha256").update(raw).digest("hex");
+  await server.call("PUT", `/sandboxes/${id}/artifacts/${artifact}`, { token, raw });
+  const checkpoint = { commit: "1".repeat(40), parent: null, files_changed: 1, pack_artifact: artifact, turn: 1 };
+  const { body } = await post({ event_type: "workspace.checkpoint", event_data: checkpoint });
+  const answer = await server.call("GET", `/sandboxes/${id}/files?at_seq=${body.seq}`);
+  expect(answer).toMatchObject({ status: 422, body: { type: expect.stringContaining("checkpoint.unreadable") } });
+  const lying = { ...checkpoint, commit: "--output=/tmp/x", pack_artifact: null };
+  const { body: second } = await post({ event_type: "workspace.checkpoint", event_data: lying });
+  expect((await server.call("GET", `/sandboxes/${id}/files?at_seq=${second.seq}`)).status).toBe(422);
+});
