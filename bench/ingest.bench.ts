@@ -47,6 +47,10 @@ for (let round = 0; round <= ROUNDS; round += 1) {
   samples.old.push(before);
 }
 const [ours, floor, before] = [toPercentiles(samples.ours), toPercentiles(samples.floor), toPercentiles(samples.old)];
+/** Both sides of a ratio come from the same round, seconds apart: what else the machine does then weighs on both. */
+const ratioTo = (others: readonly number[]) =>
+  toPercentiles(samples.ours.map((value, round) => value / (others[round] ?? 1))).p50;
+const [floorRatio, oldRatio] = [ratioTo(samples.floor), ratioTo(samples.old)];
 const shared = {
   ours: ours.p50,
   n: ROUNDS,
@@ -58,9 +62,9 @@ report({
   id: "P1a",
   title: `durable events/s: ${WORKERS} workers, batches of ${BATCH}`,
   floor: floor.p50,
-  ratio: ours.p50 / floor.p50,
+  ratio: floorRatio,
   target: ">= 0.6 of a raw insert",
-  met: ours.p50 / floor.p50 >= 0.6,
+  met: floorRatio >= 0.6,
   note: `the floor inserts the same rows over ${WORKERS} connections, one commit per ${BATCH}; rounds in turns; load, server and PostgreSQL share the processors`,
 });
 report({
@@ -68,8 +72,8 @@ report({
   id: "P1b",
   title: "durable events/s against the design before",
   floor: before.p50,
-  ratio: ours.p50 / before.p50,
+  ratio: oldRatio,
   target: ">= 40x",
-  met: ours.p50 / before.p50 >= 40,
+  met: oldRatio >= 40,
   note: `one row, one commit and one publish to Redis per POST, ${WORKERS} workers`,
 });

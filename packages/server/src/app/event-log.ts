@@ -13,7 +13,7 @@ import type { Clock } from "../ports/clock.ts";
 import type { Db } from "../ports/db.ts";
 import type { Fault } from "../ports/fault.ts";
 import type { Ids } from "../ports/ids.ts";
-import { appendRows, toRowsText, type EventRow } from "../store/events.ts";
+import { appendRows, toEventColumns, type EventRow } from "../store/events.ts";
 import { expireMessages } from "../store/messages.ts";
 import { closePermissions } from "../store/permissions.ts";
 import type { SandboxProjection, SandboxRow } from "../store/sandboxes.ts";
@@ -190,7 +190,8 @@ export async function appendEvents(
   drafts: readonly EventDraft[],
 ): Promise<readonly EventRow[]> {
   if (drafts.length === 0) return [];
-  const { facts, ended, rows } = plan(drafts, deps.ids, deps.clock.now());
+  const at = deps.clock.now();
+  const { facts, ended, rows } = plan(drafts, deps.ids, at);
   // Nobody will ever read what still waits in a sandbox that has ended. Its rows are locked before the append lock.
   await followPermissions(tx, drafts);
   for (const id of ended) {
@@ -199,7 +200,7 @@ export async function appendEvents(
   }
   const lastRows = new Map(rows.map((row, index) => [row.sandbox_id, index + 1]));
   const projections = [...facts].map(([id, fact]) => toProjection(id, fact, lastRows.get(id) ?? 0));
-  const { before } = await appendRows.one(tx, rows.length, toRowsText(rows), projections);
+  const { before } = await appendRows.one(tx, toEventColumns(rows, at), projections);
   rows.forEach((row, index) => {
     row.seq = before + 1 + index;
   });

@@ -37,6 +37,9 @@ interface Group {
   readonly onAppended: () => void;
 }
 
+/** Groups between their beginning and their commit: while one writes under the append lock, the next is read and parsed. */
+const GROUPS_AT_ONCE = 2;
+
 interface StoredReceipt {
   readonly id: EventId;
   readonly seq: number;
@@ -158,6 +161,15 @@ function settle(
   });
 }
 
+function once(work: () => void): () => void {
+  let isDone = false;
+  return () => {
+    if (isDone) return;
+    isDone = true;
+    work();
+  };
+}
+
 export interface Ingest {
   one(worker: WorkerIdentity, event: NewEvent): Promise<EventReceipt>;
   batch(worker: WorkerIdentity, events: readonly NewEvent[]): Promise<BatchReceipt>;
@@ -168,7 +180,7 @@ const isRepeat = (error: unknown): boolean => error instanceof Error && "code" i
 
 export function openIngest(deps: EventLogDeps): Ingest {
   let waiting: Submission[] = [];
-  let isFlushing = false;
+  let running = 0;
   let repeatsUntilMs = 0;
 
   /** Keys are new as a rule, and their constraint tells when one is not: only then, and for a while after, they are
@@ -221,24 +233,23 @@ export function openIngest(deps: EventLogDeps): Ingest {
     }
   };
 
-  /** A group begins when the one before it has only its commit left: it then waits for the append lock, if at all, in the
-   *  database, which has work at every moment, and numbers and times still rise together. */
-  const flush = async () => {
-    if (isFlushing) return;
-    isFlushing = true;
-    while (waiting.length > 0) {
-      const appended = Promise.withResolvers<void>();
-      void store({ submissions: takeGroup(), onAppended: appended.resolve });
-      await appended.promise;
+  /** Groups of the same sandbox wait for one another at its row, so that its numbers and times rise together. */
+  const flush = () => {
+    while (waiting.length > 0 && running < GROUPS_AT_ONCE) {
+      running += 1;
+      const end = once(() => {
+        running -= 1;
+        flush();
+      });
+      void store({ submissions: takeGroup(), onAppended: end });
     }
-    isFlushing = false;
   };
 
   const submit = (worker: WorkerIdentity, events: readonly NewEvent[]): Promise<Outcome> => {
     const prepared = events.map((event) => prepare(event, deps));
     return new Promise((resolve, reject) => {
       waiting.push({ worker, events: prepared, resolve, reject });
-      void flush();
+      flush();
     });
   };
 

@@ -2,6 +2,7 @@
 import { EventId, SandboxId, type EventQuery, type EventSource, type StoredEvent } from "@drover/contract";
 import { z } from "zod";
 import type { Statement } from "../ports/db.ts";
+import { toBigints, toIntegers, toJsonbs, toSmallints, toTexts, toUuids } from "./binary-array.ts";
 import { query } from "./query.ts";
 import type { SandboxProjection } from "./sandboxes.ts";
 import { empty, join, json, sql } from "./sql.ts";
@@ -32,32 +33,94 @@ export interface EventRow {
   readonly flags: number;
 }
 
-const SAMPLE_ROWS = "[]";
+/** Rows as columns, each one parameter. What events of one worker have in common travels once, as `origins`. */
+export interface EventColumns {
+  readonly count: number;
+  readonly at: Date;
+  readonly origins: readonly EventOrigin[];
+  /** Of each row, by its place in `origins`. */
+  readonly origin: Uint8Array;
+  readonly id: Uint8Array;
+  readonly sandboxSeq: Uint8Array;
+  readonly eventType: Uint8Array;
+  readonly data: Uint8Array;
+  readonly source: Uint8Array;
+  readonly clientEventId: Uint8Array;
+  readonly causedBy: Uint8Array;
+  readonly turn: Uint8Array;
+  readonly tool: Uint8Array;
+  readonly ref: Uint8Array;
+  readonly size: Uint8Array;
+  readonly flags: Uint8Array;
+}
 
-/** Appends in one statement, because each round trip is time in which everybody else waits for the append lock: takes
- *  the numbers, writes events and keys, and moves the sandboxes' projections. Rows travel as one JSON text, with each
- *  event_data spliced in as it was serialised: no array quoting, one parse. `before` is the number before the first. */
+interface EventOrigin extends Pick<
+  EventRow,
+  "sandbox_id" | "project_id" | "task_id" | "entity_type" | "entity_id" | "generation"
+> {
+  readonly origin: number;
+}
+
+/** All rows of one append have the same time. */
+export function toEventColumns(rows: readonly EventRow[], at: Date): EventColumns {
+  const origins = new Map<string, EventOrigin>();
+  const origin = rows.map((row) => {
+    const { sandbox_id, project_id, task_id, entity_type, entity_id, generation } = row;
+    const key = `${entity_type} ${entity_id} ${generation}`;
+    const known = origins.get(key)?.origin;
+    if (known !== undefined) return known;
+    const next = origins.size;
+    origins.set(key, { origin: next, sandbox_id, project_id, task_id, entity_type, entity_id, generation });
+    return next;
+  });
+  const texts = rows.map((row) => row.data_text);
+  const sizes = texts.map((text) => Buffer.byteLength(text));
+  return {
+    count: rows.length,
+    at,
+    origins: [...origins.values()],
+    origin: toIntegers(origin),
+    id: toUuids(rows.map((row) => row.id)),
+    sandboxSeq: toBigints(rows.map((row) => row.sandbox_seq)),
+    eventType: toTexts(rows.map((row) => row.event_type)),
+    data: toJsonbs(texts, sizes),
+    source: toTexts(rows.map((row) => row.source)),
+    clientEventId: toTexts(rows.map((row) => row.client_event_id)),
+    causedBy: toUuids(rows.map((row) => row.caused_by)),
+    turn: toIntegers(rows.map((row) => row.turn)),
+    tool: toTexts(rows.map((row) => row.tool)),
+    ref: toTexts(rows.map((row) => row.ref)),
+    size: toIntegers(sizes),
+    flags: toSmallints(rows.map((row) => row.flags)),
+  };
+}
+
+const SAMPLE_ROWS: EventColumns = { ...toEventColumns([], new Date(0)), count: 1 };
+
+/** Appends in one statement, because each round trip is time in which everybody else waits for the append lock: parses what
+ *  was given, and only then takes the numbers, writes events and moves the sandboxes' projections. `before` is the number
+ *  before the first. */
 export const appendRows = query(
   "events.append",
   z.object({ before: z.number() }),
-  [1, SAMPLE_ROWS, []],
-  (count: number, rows: string, projections: readonly SandboxProjection[]) => sql`
-  with taken as materialized (select take_event_seqs(${count}) - ${count} as before),
-  given as materialized (
-    select before + n as seq, given.*
-    from taken cross join json_to_recordset(${rows}::json) as given (n bigint, id uuid, sandbox_id text, sandbox_seq bigint,
-      project_id text, task_id text, entity_type text, entity_id text, event_type text, event_data jsonb, source text,
-      created_at timestamptz, client_event_id text, generation integer, caused_by uuid, turn integer, tool text, ref text,
-      size integer, flags smallint)
+  [SAMPLE_ROWS, []],
+  (rows: EventColumns, projections: readonly SandboxProjection[]) => sql`
+  with given as materialized (
+    select * from unnest(${rows.origin}::integer[], ${rows.id}::uuid[], ${rows.sandboxSeq}::bigint[],
+      ${rows.eventType}::text[], ${rows.data}::jsonb[], ${rows.source}::text[], ${rows.clientEventId}::text[],
+      ${rows.causedBy}::uuid[], ${rows.turn}::integer[], ${rows.tool}::text[], ${rows.ref}::text[],
+      ${rows.size}::integer[], ${rows.flags}::smallint[]) with ordinality
+    as given (origin, id, sandbox_seq, event_type, event_data, source, client_event_id, caused_by, turn, tool, ref, size,
+      flags, n)
+  ), taken as materialized (
+    select take_event_seqs(${rows.count}) - ${rows.count} as before from (select count(*) from given) parsed
   ), stored as (
     insert into events (seq, id, sandbox_id, sandbox_seq, project_id, task_id, entity_type, entity_id, event_type, event_data,
       source, created_at, client_event_id, generation, caused_by, turn, tool, ref, size, flags)
-    select seq, id, sandbox_id, sandbox_seq, project_id, task_id, entity_type, entity_id, event_type, event_data,
-      source, created_at, client_event_id, generation, caused_by, turn, tool, ref, size, flags
-    from given
-  ), keyed as (
-    insert into event_keys (sandbox_id, client_event_id, seq)
-    select sandbox_id, client_event_id, seq from given where client_event_id is not null
+    select before + n, id, sandbox_id, sandbox_seq, project_id, task_id, entity_type, entity_id, event_type, event_data,
+      source, ${rows.at}::timestamptz, client_event_id, generation, caused_by, turn, tool, ref, size, flags
+    from taken cross join given join json_to_recordset(${json(rows.origins)}::json) as origins (origin integer,
+      sandbox_id text, project_id text, task_id text, entity_type text, entity_id text, generation integer) using (origin)
   ), projected as (
     update sandboxes s set state = p.state, state_cause = p.state_cause, started_at = p.started_at, ended_at = p.ended_at,
       last_sandbox_seq = p.last_sandbox_seq, last_seq = before + p.last_row, last_event_type = p.last_event_type,
@@ -72,38 +135,6 @@ export const appendRows = query(
   select before from taken`,
   { trusted: true, prepared: true },
 );
-
-/** What all events of one worker have in common. */
-const toOriginText = (row: EventRow): string =>
-  JSON.stringify({
-    sandbox_id: row.sandbox_id,
-    project_id: row.project_id,
-    task_id: row.task_id,
-    entity_type: row.entity_type,
-    entity_id: row.entity_id,
-    generation: row.generation,
-    created_at: row.created_at,
-  }).slice(1, -1);
-
-export function toRowsText(rows: readonly EventRow[]): string {
-  const origins = new Map<string, string>();
-  const parts = rows.map((row, index) => {
-    const key = `${row.entity_type} ${row.entity_id} ${row.generation}`;
-    let origin = origins.get(key);
-    if (origin === undefined) {
-      origin = toOriginText(row);
-      origins.set(key, origin);
-    }
-    const size = Buffer.byteLength(row.data_text);
-    const names =
-      (row.client_event_id === null ? "" : `,"client_event_id":${JSON.stringify(row.client_event_id)}`) +
-      (row.tool === null ? "" : `,"tool":${JSON.stringify(row.tool)}`) +
-      (row.ref === null ? "" : `,"ref":${JSON.stringify(row.ref)}`) +
-      (row.caused_by === null ? "" : `,"caused_by":"${row.caused_by}"`);
-    return `{"n":${index + 1},"id":"${row.id}","sandbox_seq":${row.sandbox_seq},"event_type":${JSON.stringify(row.event_type)},"source":"${row.source}","turn":${row.turn},"size":${size},"flags":${row.flags},${origin}${names},"event_data":${row.data_text}}`;
-  });
-  return `[${parts.join(",")}]`;
-}
 
 const KeyRow = z.object({
   sandbox_id: SandboxId,
@@ -121,16 +152,15 @@ export const listKeys = query(
   KeyRow,
   [["drover-00000000-000000"], ["k"]],
   (sandboxIds: readonly string[], keys: readonly string[]) => sql`
-  select k.sandbox_id, k.client_event_id, e.seq, e.id, e.event_type, e.created_at
+  select e.sandbox_id, e.client_event_id, e.seq, e.id, e.event_type, e.created_at
   from unnest(${sandboxIds}::text[], ${keys}::text[]) as given (sandbox_id, client_event_id)
-  cross join lateral (select k.* from event_keys k where k.sandbox_id = given.sandbox_id
-    and k.client_event_id = given.client_event_id limit 1) k
-  join events e on e.seq = k.seq
+  cross join lateral (select * from events e where e.sandbox_id = given.sandbox_id
+    and e.client_event_id = given.client_event_id and e.client_event_id is not null limit 1) e
   order by e.seq limit 100000`,
   { trusted: true, prepared: true },
 );
 
-const EventColumns = z.object({
+const StoredRow = z.object({
   id: EventId,
   seq: z.number(),
   sandbox_seq: z.number().nullable(),
@@ -144,11 +174,11 @@ const EventColumns = z.object({
   generation: z.number().nullable(),
   caused_by: EventId.nullable(),
 });
-type EventColumns = z.infer<typeof EventColumns>;
+type StoredRow = z.infer<typeof StoredRow>;
 
 const columns = sql`id, seq, sandbox_seq, sandbox_id, task_id, event_type, event_data, source, created_at, client_event_id, generation, caused_by`;
 
-export const toStoredEvent = (row: EventColumns): StoredEvent =>
+export const toStoredEvent = (row: StoredRow): StoredEvent =>
   ({ ...row, created_at: row.created_at.toISOString() }) as StoredEvent;
 
 /** What a list of events is taken from: one sandbox's log, one project's, or everything. */
@@ -182,7 +212,7 @@ const SAMPLE_FILTER: EventQuery = {
 
 export const listEvents = query(
   "events.list",
-  EventColumns,
+  StoredRow,
   [SAMPLE_SCOPE, SAMPLE_FILTER, "desc"],
   (scope: LogScope, filter: EventQuery, order: "asc" | "desc") => sql`
   select ${columns} from events ${where(filterConditions(scope, filter))}
@@ -208,7 +238,7 @@ export const loadHead = query(
 
 export const loadEvent = query(
   "events.load",
-  EventColumns,
+  StoredRow,
   [SAMPLE_SCOPE.sandboxId, "00000000-0000-7000-8000-000000000000"],
   (sandboxId: SandboxId, id: string) =>
     sql`select ${columns} from events where id = ${id} and sandbox_id = ${sandboxId}`,
@@ -218,7 +248,7 @@ export const loadEvent = query(
 /** One page of a trajectory. Equal times neither lose nor repeat anything, because the order is that of seq. */
 export const listTrajectory = query(
   "events.trajectory",
-  EventColumns,
+  StoredRow,
   [SAMPLE_SCOPE.sandboxId, 1, "older", false, 10],
   (
     sandboxId: SandboxId,
