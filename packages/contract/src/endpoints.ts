@@ -2,6 +2,7 @@
 import { agentPackageEndpoints } from "./endpoints/agent-packages.ts";
 import { credentialEndpoints } from "./endpoints/credentials.ts";
 import { eventEndpoints } from "./endpoints/events.ts";
+import { guardianEndpoints } from "./endpoints/guardian.ts";
 import { insideEndpoints } from "./endpoints/inside.ts";
 import { messageEndpoints } from "./endpoints/messages.ts";
 import { permissionEndpoints } from "./endpoints/permissions.ts";
@@ -18,6 +19,7 @@ export const api = {
   ...messageEndpoints,
   ...permissionEndpoints,
   ...workerEndpoints,
+  ...guardianEndpoints,
   ...agentPackageEndpoints,
 } as const;
 

@@ -23,4 +23,5 @@ export * from "./resources/permission.ts";
 export * from "./resources/project.ts";
 export * from "./resources/prune.ts";
 export * from "./resources/sandbox.ts";
+export * from "./resources/supervision.ts";
 export * from "./resources/token.ts";

@@ -115,6 +115,8 @@ const BODIES: { readonly [Name in EndpointName]: Readonly<Record<string, unknown
   ackMessage: { status: "seen" },
   listMessages: undefined,
   listPermissions: undefined,
+  getSupervision: undefined,
+  listInterventions: undefined,
   answerPermission: { decision: "deny" },
   getAssignment: undefined,
   heartbeat: { status: "alive" },
