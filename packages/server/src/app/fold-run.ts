@@ -27,8 +27,6 @@ export interface Folded {
   readonly signals: JsonObject;
 }
 
-export const NOTHING_FOLDED: Folded = { cursorSeq: 0, watch: NO_WATCH_FACTS, signals: NO_SIGNAL_STATES };
-
 export const toRunContext = (row: Pick<WatchedRow, "prompt">): RunContext => ({
   ownedFiles: [],
   prompt: row.prompt ?? "",

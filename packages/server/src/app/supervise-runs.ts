@@ -17,7 +17,7 @@ const NUDGES = {
     "Nothing has come from you for a while. If something hangs, stop it and go on; if you wait for something, say for what.",
 } as const;
 
-export const toWatchLimits = (config: Config): WatchLimits => ({
+const toWatchLimits = (config: Config): WatchLimits => ({
   heartbeatMs: config.heartbeatIntervalSeconds * 1_000,
   deadMs: config.deadThresholdSeconds * 1_000,
   idleMs: config.idleThresholdMinutes * MINUTE_MS,

@@ -456,7 +456,7 @@ describe("addresses", () => {
       `${sandbox}/files?path=${"x".repeat(4_097)}`,
       `${sandbox}/files?path=a&path=b`,
       `${sandbox}/files/content`,
-      `${sandbox}/files/content?path=a&at_seq=0`,
+      `${sandbox}/files/content?path=a&at_seq=-1`,
       `${sandbox}/logs?bytes=0`,
       `${sandbox}/logs?bytes=1048577`,
       `${sandbox}/logs?offset=-1`,

@@ -2,7 +2,7 @@
 import {
   Intervention,
   InterventionId,
-  JsonObject,
+  type JsonObject,
   MessageId,
   ProjectId,
   SandboxId,
