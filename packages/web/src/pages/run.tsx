@@ -94,18 +94,20 @@ function Run({ sandboxId }: { readonly sandboxId: string }) {
     if (await copyText(link.href)) notify.good(`Link to event ${seq} copied`);
     else notify.bad("The browser did not allow copying.");
   }, []);
+  const mayOperate = whoami.data === undefined || VERBS_OF_ROLE[whoami.data.role].includes("operate");
+  const mayAnswer = mayOperate && sandbox.data !== undefined && !TERMINAL_SANDBOX_STATES.has(sandbox.data.state);
   const context = useMemo(
     () => ({
       sandboxId,
       openness,
+      mayAnswer,
       onFullDiff: (seq: number, at: number) => setDiff({ seq, at }),
       onCopyLink: (seq: number) => void onCopyLink(seq),
     }),
-    [sandboxId, openness, onCopyLink],
+    [sandboxId, openness, mayAnswer, onCopyLink],
   );
   const diffRow = diff === undefined ? undefined : view.rows[rowOfSeq(view, diff.seq)];
   const edit = diffRow?.kind === "edit" ? diffRow.edits[diff?.at ?? 0] : undefined;
-  const mayOperate = whoami.data === undefined || VERBS_OF_ROLE[whoami.data.role].includes("operate");
   const error = sandbox.error ?? log?.error;
 
   if (error !== undefined && error !== null) {
@@ -128,6 +130,7 @@ function Run({ sandboxId }: { readonly sandboxId: string }) {
           ) : (
             <RunHeader
               sandbox={sandbox.data}
+              spent={view.spent}
               mayOperate={mayOperate}
               isLoadingHistory={log?.isLoading ?? true}
               loaded={view.lastSeq === 0 ? 0 : view.lastSeq - view.firstSeq + 1}
