@@ -35,6 +35,7 @@ import { copyText } from "../ui/copy.tsx";
 import { Problem } from "../ui/problem.tsx";
 import { RunHeader } from "./run-header.tsx";
 import { notify } from "../ui/notify.ts";
+import { Provisioning } from "./provisioning.tsx";
 import { RunTabs } from "./run-tabs.tsx";
 
 // Few look into them, and a terminal is heavy: each comes when it is opened.
@@ -139,6 +140,7 @@ function Run({ sandboxId }: { readonly sandboxId: string }) {
           <RunTabs sandboxId={sandboxId} tab={search.tab ?? "activity"} changed={view.files.size} />
           {search.tab === undefined ? (
             <>
+              {sandbox.data !== undefined && <Provisioning sandbox={sandbox.data} events={log?.events ?? []} />}
               <FilterBar
                 kinds={kinds}
                 counts={counts}
