@@ -164,7 +164,7 @@ describe("messages", () => {
       input: { command: "ls" },
       options: [{ id: "y", name: "Yes", kind: "allow_once" }, 5],
     };
-    const events: Parameters<typeof run> = [
+    const events: readonly (readonly [string, JsonObject])[] = [
       ["agent.permission_requested", asked],
       ["PERMISSION_ANSWER_QUEUED", { request_id: "p", decision: "allow", note: "fine" }],
       ["agent.permission_requested", asked],

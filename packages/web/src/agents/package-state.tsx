@@ -9,7 +9,7 @@ import { Button } from "../ui/button.tsx";
 import { notify } from "../ui/notify.ts";
 import { packagesQuery } from "./queries.ts";
 
-export function useMayAdminister(): boolean {
+function useMayAdminister(): boolean {
   const whoami = useQuery(whoamiQuery);
   return whoami.data !== undefined && VERBS_OF_ROLE[whoami.data.role].includes("administer");
 }
@@ -20,7 +20,7 @@ function keepPackage(changed: AgentPackage): void {
   );
 }
 
-export function Progress({ percent, label }: { readonly percent: number; readonly label: string }) {
+function Progress({ percent, label }: { readonly percent: number; readonly label: string }) {
   return (
     <div
       role="progressbar"
