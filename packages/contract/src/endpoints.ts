@@ -2,12 +2,15 @@
 import { agentPackageEndpoints } from "./endpoints/agent-packages.ts";
 import { credentialEndpoints } from "./endpoints/credentials.ts";
 import { eventEndpoints } from "./endpoints/events.ts";
-import { guardianEndpoints } from "./endpoints/guardian.ts";
 import { insideEndpoints } from "./endpoints/inside.ts";
 import { messageEndpoints } from "./endpoints/messages.ts";
 import { permissionEndpoints } from "./endpoints/permissions.ts";
 import { projectEndpoints } from "./endpoints/projects.ts";
 import { sandboxEndpoints } from "./endpoints/sandboxes.ts";
+import { graphEndpoints } from "./endpoints/graph.ts";
+import { taskEndpoints } from "./endpoints/tasks.ts";
+import { ticketEndpoints } from "./endpoints/tickets.ts";
+import { workReportEndpoints } from "./endpoints/work-reports.ts";
 import { workerEndpoints } from "./endpoints/worker.ts";
 
 export const api = {
@@ -19,8 +22,11 @@ export const api = {
   ...messageEndpoints,
   ...permissionEndpoints,
   ...workerEndpoints,
-  ...guardianEndpoints,
   ...agentPackageEndpoints,
+  ...ticketEndpoints,
+  ...taskEndpoints,
+  ...graphEndpoints,
+  ...workReportEndpoints,
 } as const;
 
 export type Api = typeof api;

@@ -39,6 +39,12 @@ export const TaskId = z
   .brand<"TaskId">();
 export type TaskId = z.infer<typeof TaskId>;
 
+export const TicketId = z
+  .string()
+  .regex(new RegExp(`^${UUID}$`))
+  .brand<"TicketId">();
+export type TicketId = z.infer<typeof TicketId>;
+
 /** An artifact is named by the SHA-256 of its bytes. */
 export const ArtifactId = z
   .string()

@@ -1,18 +1,23 @@
 /** The table of background passes; `main.ts` starts it. */
+import { advanceTicketsOnce } from "./app/advance-tickets.ts";
 import type { Deps } from "./app/deps.ts";
+import { dispatchTasksOnce } from "./app/dispatch-tasks.ts";
+import { followTasksOnce } from "./app/follow-tasks.ts";
 import { forgetExpiredOnce } from "./app/forget-expired.ts";
+import { joinTasksOnce } from "./app/join-tasks.ts";
 import { provisionSandboxesOnce } from "./app/provision-sandboxes.ts";
 import { reapSandboxesOnce } from "./app/reap-sandboxes.ts";
 import { reconcileSandboxesOnce } from "./app/reconcile-sandboxes.ts";
+import { mendQueueOnce } from "./app/requeue-tasks.ts";
+import { tendTasksOnce } from "./app/tend-tasks.ts";
 import { watchSandboxesOnce } from "./app/watch-sandboxes.ts";
-
-import { runGuardianOnce } from "./app/run-guardian.ts";
-import { superviseRunsOnce } from "./app/supervise-runs.ts";
 
 export interface LoopRow {
   readonly name: string;
   readonly everyMs: number;
   readonly pass: (deps: Deps, signal: AbortSignal) => Promise<unknown>;
+  /** Events, of whichever replica, after which it runs at once: stored types, or what they begin with. */
+  readonly wakeOn?: readonly string[];
 }
 
 export const LOOPS: readonly LoopRow[] = [
@@ -20,7 +25,11 @@ export const LOOPS: readonly LoopRow[] = [
   { name: "reconcile-sandboxes", everyMs: 60_000, pass: reconcileSandboxesOnce },
   { name: "provision-sandboxes", everyMs: 1_000, pass: provisionSandboxesOnce },
   { name: "watch-sandboxes", everyMs: 5_000, pass: watchSandboxesOnce },
-  { name: "supervise-runs", everyMs: 5_000, pass: superviseRunsOnce },
-  { name: "run-guardian", everyMs: 60_000, pass: runGuardianOnce },
   { name: "reap-sandboxes", everyMs: 5_000, pass: reapSandboxesOnce },
+  { name: "follow-tasks", everyMs: 1_000, wakeOn: ["STATE_CHANGED"], pass: followTasksOnce },
+  { name: "tend-tasks", everyMs: 1_000, wakeOn: ["TASK_FAILED", "TASK_CANCELLED"], pass: tendTasksOnce },
+  { name: "join-tasks", everyMs: 1_000, wakeOn: ["TASK_COMPLETED"], pass: joinTasksOnce },
+  { name: "dispatch-tasks", everyMs: 1_000, wakeOn: ["TASK_", "TASKS_", "TICKET_"], pass: dispatchTasksOnce },
+  { name: "advance-tickets", everyMs: 1_000, wakeOn: ["TASK_STARTED", "TASK_COMPLETED"], pass: advanceTicketsOnce },
+  { name: "mend-queue", everyMs: 60_000, pass: mendQueueOnce },
 ];

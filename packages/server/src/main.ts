@@ -210,7 +210,6 @@ async function openServer(options: ServerOptions, cleanup: ReturnType<typeof ope
     host: `${hostname()}:${dataDir.path}`,
     instance: `${hostname()}:${process.pid}`,
     adopted: new Set(),
-    startedMs: clock.now().getTime(),
     wake: (name) => loops.get(name)?.wake(),
     blobs: openDiskBlobs(join(dataDir.path, "blobs")),
     vault: await openVault(dataDir.path, config.secretKey),
@@ -247,6 +246,12 @@ async function openServer(options: ServerOptions, cleanup: ReturnType<typeof ope
       startLoop({ everyMs, pass: (signal) => pass(deps, signal), clock, signal: stopping.signal, onError }),
     );
   }
+  tail.onAdvance((events) => {
+    for (const { name, wakeOn } of LOOPS) {
+      if (wakeOn?.some((prefix) => events.some(({ storedType }) => storedType.startsWith(prefix))) === true)
+        loops.get(name)?.wake();
+    }
+  });
   cleanup.add(async () => {
     stopping.abort();
     await Promise.all([...loops.values()].map((loop) => loop.done));

@@ -4,6 +4,7 @@ import { endpoint } from "../endpoint.ts";
 import { ProjectId, SandboxId, TaskId } from "../ids.ts";
 import { Prune, PruneReport } from "../resources/prune.ts";
 import { CreatedSandbox, NewSandbox, Sandbox, SandboxState } from "../resources/sandbox.ts";
+import { Task } from "../resources/task.ts";
 import { Timestamp } from "../time.ts";
 import { page, Paging } from "./page.ts";
 
@@ -106,7 +107,7 @@ export const sandboxEndpoints = {
     verb: "read",
     summary: "The task that a sandbox works on.",
     params: sandboxRef,
-    reply: z.looseObject({ id: TaskId }),
+    reply: Task,
   }),
   pruneSandboxes: endpoint({
     method: "POST",

@@ -26,6 +26,8 @@ export type Health = z.infer<typeof Health>;
 export const Provider = z.enum(["external", "local", "docker", "daytona", "kubernetes", "remote"]);
 export type Provider = z.infer<typeof Provider>;
 
+export const RuntimeName = z.string().regex(/^[a-z][a-z0-9-]{0,63}$/);
+
 const Labels = z.record(z.string().min(1).max(63), z.string().max(255));
 
 export const Resources = z.strictObject({
@@ -42,10 +44,7 @@ export const NewSandbox = z.strictObject({
   task_id: TaskId.optional(),
   prompt: z.string().min(1).max(100_000).optional(),
   provider: Provider.optional(),
-  runtime: z
-    .string()
-    .regex(/^[a-z][a-z0-9-]{0,63}$/)
-    .optional(),
+  runtime: RuntimeName.optional(),
   model: z.string().min(1).max(200).optional(),
   repo: z.string().min(1).max(1_000).optional(),
   base_branch: z.string().min(1).max(250).optional(),

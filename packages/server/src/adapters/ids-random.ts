@@ -1,6 +1,6 @@
 /** Ids and secrets from the system's random source. */
 import { randomBytes, randomFillSync, randomUUID } from "node:crypto";
-import type { EventId, MessageId, ProjectId, SandboxId, TokenId } from "@drover/contract";
+import type { EventId, MessageId, ProjectId, SandboxId, TaskId, TicketId, TokenId } from "@drover/contract";
 import type { Ids, SecretKind } from "../ports/ids.ts";
 
 const SECRET_PREFIX: Readonly<Record<SecretKind, string>> = {
@@ -35,6 +35,10 @@ export const randomIds: Ids = {
   project: () => `project-${randomUUID()}` as ProjectId,
   token: () => `tok-${hex(6)}` as TokenId,
   message: () => `msg-${hex(6)}` as MessageId,
+  ticket: () => randomUUID() as TicketId,
+  task: () => randomUUID() as TaskId,
+  join: () => `join-${hex(6)}`,
+  discovery: () => `discovery-${hex(6)}`,
   sandbox: (taskId) => `drover-${taskId?.slice(0, 8) ?? hex(4)}-${hex(3)}` as SandboxId,
   event: () => uuidByTime() as EventId,
   request: () => `req-${hex(8)}`,

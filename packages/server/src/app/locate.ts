@@ -1,15 +1,23 @@
 /** Which project something belongs to, and whether the store answers at all. */
-import type { ProjectId, SandboxId } from "@drover/contract";
+import type { ProjectId, SandboxId, TaskId, TicketId } from "@drover/contract";
 import type { Db } from "../ports/db.ts";
 import { loadHead } from "../store/events.ts";
 import { loadProject } from "../store/projects.ts";
 import { loadSandboxProject } from "../store/sandboxes.ts";
+import { loadTaskProject } from "../store/tasks.ts";
+import { loadTicketProject } from "../store/tickets.ts";
 
 export const locateSandbox = async (db: Db, id: SandboxId): Promise<ProjectId | undefined> =>
   (await loadSandboxProject.maybe(db, id))?.project_id;
 
 export const locateProject = async (db: Db, id: ProjectId): Promise<ProjectId | undefined> =>
   (await loadProject.maybe(db, id))?.id;
+
+export const locateTask = async (db: Db, id: TaskId): Promise<ProjectId | undefined> =>
+  (await loadTaskProject.maybe(db, id))?.project_id;
+
+export const locateTicket = async (db: Db, id: TicketId): Promise<ProjectId | undefined> =>
+  (await loadTicketProject.maybe(db, id))?.project_id;
 
 /** Throws when the database does not answer or has not been migrated. */
 export const checkStore = async (db: Db): Promise<void> => void (await loadHead.one(db));

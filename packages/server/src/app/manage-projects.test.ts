@@ -14,6 +14,9 @@ test("a project is created, changed and read back", async ({ server }) => {
       description: "d",
       repo: "https://example.org/a.git",
       is_default: false,
+      status: "active",
+      autonomous_execution_enabled: false,
+      settings: {},
       created_at: expect.stringMatching(/Z$/),
     },
   ]);
@@ -21,6 +24,19 @@ test("a project is created, changed and read back", async ({ server }) => {
   expect(changed.body).toEqual({ ...body, name: "flock", description: null });
   expect((await server.call("GET", `/projects/${body.id}`)).body).toEqual(changed.body);
   expect((await server.call("PATCH", `/projects/${body.id}`, { body: {} })).body).toEqual(changed.body);
+});
+
+test("settings are merged, and a key that is null goes away", async ({ server }) => {
+  const id = await server.createProject();
+  const change = async (body: unknown) => (await server.call("PATCH", `/projects/${id}`, { body })).body;
+  await change({ settings: { runtime: "scripted", max_concurrent_tasks: 2 }, autonomous_execution_enabled: true });
+  expect(await change({ settings: { runtime: null, auto_merge: false } })).toMatchObject({
+    autonomous_execution_enabled: true,
+    settings: { max_concurrent_tasks: 2, auto_merge: false },
+  });
+  expect(
+    (await server.call("PATCH", `/projects/${id}`, { body: { settings: { max_concurrent_tasks: 0 } } })).status,
+  ).toBe(422);
 });
 
 test("two projects of one name are 409, also when they come at once", async ({ server }) => {

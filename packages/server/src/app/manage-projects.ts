@@ -15,6 +15,7 @@ import { parseCursor } from "./cursor.ts";
 import type { Deps } from "./deps.ts";
 import { draftEvent, writeWithEvents } from "./event-log.ts";
 import { requireReadable } from "./repo-address.ts";
+import { requeue } from "./requeue-tasks.ts";
 
 const toProject = (row: ProjectRow): Project => ({ ...row, created_at: row.created_at.toISOString() });
 
@@ -41,6 +42,8 @@ export async function createProject(
       description: input.description ?? null,
       repo: input.repo ?? null,
       is_default: false,
+      autonomous_execution_enabled: input.autonomous_execution_enabled ?? false,
+      settings: input.settings ?? {},
     };
     const row = await insertProject.maybe(tx, draft);
     if (row === undefined) throw new AppError("project.exists", `a project is called ${input.name} already`);
@@ -66,9 +69,10 @@ const refuseTakenName = (name: string) => (error: unknown) => {
 
 export async function changeProject(deps: Deps, actor: Person, id: ProjectId, change: ProjectChange): Promise<Project> {
   if (typeof change.repo === "string") requireReadable(actor, change.repo);
-  return writeWithEvents(deps, async (tx, append) => {
-    const patch = { name: change.name, description: change.description, repo: change.repo };
-    const row = await updateProject.maybe(tx, id, patch).catch(refuseTakenName(change.name ?? ""));
+  const changed = await writeWithEvents(deps, async (tx, append) => {
+    const row = await updateProject
+      .maybe(tx, id, { name: undefined, description: undefined, repo: undefined, ...change })
+      .catch(refuseTakenName(change.name ?? ""));
     if (row === undefined) throw new AppError("project.exists", `a project is called ${change.name ?? ""} already`);
     await insertAudit(tx, audit(actor, "project.update", row));
     await append([
@@ -80,6 +84,9 @@ export async function changeProject(deps: Deps, actor: Person, id: ProjectId, ch
     ]);
     return toProject(row);
   });
+  // What a project lets run, and how much of it, may be other now.
+  await requeue(deps, { projectId: id });
+  return changed;
 }
 
 export async function getProject(deps: Deps, id: ProjectId): Promise<Project> {

@@ -1,5 +1,4 @@
 /** Sandboxes: created, listed, given a new worker. */
-import { resolveResources } from "@drover/core";
 import {
   AppError,
   SandboxId,
@@ -14,11 +13,9 @@ import {
 import type { Db } from "../ports/db.ts";
 import type { EventRow } from "../store/events.ts";
 import { insertAudit } from "../store/audit.ts";
-import { findRepository } from "../store/git.ts";
 import { requeueUnseen } from "../store/messages.ts";
 import {
   advanceGeneration,
-  insertSandbox,
   insertSandboxToken,
   listSandboxes,
   loadSandbox,
@@ -31,10 +28,10 @@ import { createOnce, type RequestKey } from "./create-once.ts";
 import { parseCursor, refuseCursor } from "./cursor.ts";
 import { hashSecret, type Person } from "./credential.ts";
 import type { Deps } from "./deps.ts";
-import { draftSandboxEvent, draftTransition } from "./event-log.ts";
+import { draftSandboxEvent } from "./event-log.ts";
+import { insertSandboxRow } from "./insert-sandbox.ts";
 import { pickProject } from "./manage-projects.ts";
 import { requireReadable } from "./repo-address.ts";
-import { toSandboxBranch } from "./sandbox-branch.ts";
 import { toSandbox } from "./view-sandbox.ts";
 
 const toWorkerEnv = (deps: Deps, id: SandboxId, token: string) => ({
@@ -70,57 +67,12 @@ async function insertOne(
   input: NewSandbox & { readonly provider: Provider },
   append: Parameters<Parameters<typeof createOnce>[2]>[1],
 ): Promise<CreatedSandbox> {
-  const {
-    project_id: _project,
-    task_id,
-    prompt,
-    provider,
-    runtime,
-    model,
-    repo,
-    base_branch,
-    labels,
-    network,
-    resources,
-    ...spec
-  } = input;
-  const id = deps.ids.sandbox(task_id);
-  const isHosted = repo === undefined && (await findRepository.one(tx, projectId)).is_there;
-  const row = await insertSandbox.one(tx, {
-    id,
-    project_id: projectId,
-    task_id: task_id ?? null,
-    provider,
-    runtime: runtime ?? null,
-    model: model ?? null,
-    prompt: prompt ?? null,
-    repo: repo ?? null,
-    base_branch: base_branch ?? null,
-    branch: isHosted ? toSandboxBranch(id) : null,
-    labels: labels ?? {},
-    spec: JSON.parse(JSON.stringify(spec)),
-    resources: resolveResources(resources ?? {}, deps.resources),
-    network: network ?? "allowlist",
-    created_by: actor.tokenId,
-  });
-  await insertAudit(tx, {
-    actor: actor.tokenId,
-    action: "sandbox.create",
-    target: row.id,
-    project_id: projectId,
-    detail: { provider: row.provider },
-    request_id: null,
-  });
-  const spawned = draftSandboxEvent(deps.ids, row, {
-    eventType: "SPAWNED",
-    data: { sandbox_id: row.id, task_id: row.task_id, provider: row.provider, runtime: row.runtime },
-    source: "user",
-  });
-  if (provider !== "external") return toSandbox(toAppended(row, await append([spawned])), deps.clock.now());
+  const request = { createdBy: actor.tokenId, source: "user", projectId, input } as const;
+  const { row, drafts } = await insertSandboxRow(tx, deps, request);
+  if (input.provider !== "external") return toSandbox(toAppended(row, await append(drafts)), deps.clock.now());
   const token = deps.ids.secret("sandbox");
   await insertSandboxToken(tx, hashSecret(token), row.id, row.generation, "worker");
-  const started = draftTransition(deps.ids, row, { from: "pending", to: "creating", cause: "external" }, null);
-  const appended = await append([spawned, started]);
+  const appended = await append(drafts);
   return {
     ...toSandbox({ ...toAppended(row, appended), state: "creating", state_cause: "external" }, deps.clock.now()),
     worker_token: token,

@@ -1,9 +1,10 @@
 /** Who asks and whether they may, decided from the credential and the path before the body is read. */
 import { decideAccess, isAllowedVerb } from "@drover/core";
-import { AppError, ProjectId, SandboxId, type Endpoint, type ErrorCode } from "@drover/contract";
+import { AppError, ProjectId, SandboxId, TaskId, TicketId, type Endpoint, type ErrorCode } from "@drover/contract";
+import type { z } from "zod";
 import type { Person, Principal, WorkerPrincipal } from "../app/credential.ts";
 import type { Deps } from "../app/deps.ts";
-import { locateProject, locateSandbox } from "../app/locate.ts";
+import { locateProject, locateSandbox, locateTask, locateTicket } from "../app/locate.ts";
 import { parseSessionCookie } from "./session-cookie.ts";
 
 export interface Headers {
@@ -30,21 +31,33 @@ interface Target {
 
 type Params = Readonly<Record<string, string | undefined>>;
 
-/** The project that the path points into, if it names a sandbox or a project. A malformed id names nothing. */
+type Locate = (deps: Deps, given: unknown) => Promise<ProjectId | undefined>;
+
+function toLocate<T extends z.ZodType>(
+  id: T,
+  locate: (db: Deps["db"], id: z.infer<T>) => Promise<ProjectId | undefined>,
+): Locate {
+  return async (deps, given) => {
+    const parsed = id.safeParse(given);
+    return parsed.success ? locate(deps.db, parsed.data) : undefined;
+  };
+}
+
+/** What a path may name, by the parameter that names it. */
+const TARGETS: readonly { readonly param: string; readonly missing: ErrorCode; readonly locate: Locate }[] = [
+  { param: "sandbox_id", missing: "sandbox.not_found", locate: toLocate(SandboxId, locateSandbox) },
+  { param: "project_id", missing: "project.not_found", locate: toLocate(ProjectId, locateProject) },
+  { param: "task_id", missing: "task.not_found", locate: toLocate(TaskId, locateTask) },
+  { param: "ticket_id", missing: "ticket.not_found", locate: toLocate(TicketId, locateTicket) },
+];
+
+/** The project that the path points into, if it names something that lies in one. A malformed id names nothing. */
 async function findTarget(deps: Deps, endpoint: Endpoint, params: Params): Promise<Target | undefined> {
-  if (endpoint.path.includes(":sandbox_id")) {
-    const id = SandboxId.safeParse(params["sandbox_id"]);
-    const found = id.success ? await locateSandbox(deps.db, id.data) : undefined;
-    if (found === undefined) throw new AppError("sandbox.not_found");
-    return { projectId: found, missing: "sandbox.not_found" };
-  }
-  if (endpoint.path.includes(":project_id")) {
-    const id = ProjectId.safeParse(params["project_id"]);
-    const found = id.success ? await locateProject(deps.db, id.data) : undefined;
-    if (found === undefined) throw new AppError("project.not_found");
-    return { projectId: found, missing: "project.not_found" };
-  }
-  return undefined;
+  const target = TARGETS.find(({ param }) => endpoint.path.includes(`:${param}`));
+  if (target === undefined) return undefined;
+  const found = await target.locate(deps, params[target.param]);
+  if (found === undefined) throw new AppError(target.missing);
+  return { projectId: found, missing: target.missing };
 }
 
 function authoriseWorker(endpoint: Endpoint, principal: WorkerPrincipal, params: Params): void {

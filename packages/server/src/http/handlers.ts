@@ -1,13 +1,9 @@
 /** Which use case answers which endpoint. A missing one is a type error, not a 404. */
 import { gzip } from "node:zlib";
 import { promisify } from "node:util";
-import type { FastifyReply, FastifyRequest } from "fastify";
-import { AppError, type Api, type EndpointName, type Input, type Reply } from "@drover/contract";
+import { AppError } from "@drover/contract";
 import { installAgentPackage, listAgentPackages, removeAgentPackage } from "../app/agent-packages.ts";
 import { ackMessage } from "../app/ack-message.ts";
-import type { RequestKey } from "../app/create-once.ts";
-import type { Person, Principal, WorkerPrincipal } from "../app/credential.ts";
-import type { Deps } from "../app/deps.ts";
 import { cancelSandbox, terminateSandbox } from "../app/end-sandbox.ts";
 import { execCommand } from "../app/exec-command.ts";
 import { openArtifact, putArtifact, readFileDiff } from "../app/keep-artifacts.ts";
@@ -27,40 +23,14 @@ import { readLogs } from "../app/read-logs.ts";
 import { readSpine } from "../app/read-spine.ts";
 import { readStateAt } from "../app/read-state.ts";
 import { readSandboxTask } from "../app/read-task.ts";
-import { pageInterventions, readSupervision } from "../app/read-supervision.ts";
 import { receiveMessages } from "../app/receive-messages.ts";
 import { sendMessage } from "../app/send-message.ts";
 import { beat, getAssignment } from "../app/serve-worker.ts";
 import { startDemo } from "../app/start-demo.ts";
-import type { CredentialWatch } from "./credential-watch.ts";
-import type { RateLimits } from "./rate-limits.ts";
+import { person, worker, type Handlers } from "./context.ts";
+import { workHandlers } from "./serve-work.ts";
 import { CLEARED_SESSION_COOKIE, parseSessionCookie, toSessionCookie } from "./session-cookie.ts";
 import { streamSandbox } from "./stream-sse.ts";
-
-export interface Context {
-  readonly deps: Deps;
-  readonly limits: RateLimits;
-  readonly watch: CredentialWatch;
-  readonly principal: Principal | undefined;
-  readonly requestKey: RequestKey | undefined;
-  readonly request: FastifyRequest;
-  readonly reply: FastifyReply;
-  /** Aborts when the caller hangs up or the server stops. */
-  readonly signal: AbortSignal;
-}
-
-type Handler<Name extends EndpointName> = (context: Context, input: Input<Api[Name]>) => Promise<Reply<Api[Name]>>;
-export type Handlers = { readonly [Name in EndpointName]: Handler<Name> };
-
-function person({ principal }: Context): Person {
-  if (principal?.kind !== "person") throw new AppError("auth.forbidden");
-  return principal;
-}
-
-function worker({ principal }: Context): WorkerPrincipal {
-  if (principal?.kind !== "worker") throw new AppError("auth.forbidden");
-  return principal;
-}
 
 const compress = promisify(gzip);
 
@@ -203,13 +173,12 @@ export const handlers: Handlers = {
   answerPermission: (context, { params, body }) =>
     answerRequest(context.deps, person(context), params, body, context.requestKey),
 
-  getSupervision: (context, { params }) => readSupervision(context.deps, params.sandbox_id),
-  listInterventions: (context, { query }) => pageInterventions(context.deps, person(context), query),
-
   getAssignment: (context) => getAssignment(context.deps, worker(context)),
   heartbeat: (context, { body }) => {
     const from = worker(context);
     context.limits.takeEvents(from.sandboxId, 1);
     return beat(context.deps, from, body);
   },
+
+  ...workHandlers,
 };

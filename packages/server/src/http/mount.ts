@@ -9,7 +9,8 @@ import { authorise, resolvePrincipal } from "./authorise.ts";
 import { readJson } from "./body.ts";
 import { openCredentialWatch } from "./credential-watch.ts";
 import { mountGitEndpoint } from "./git-endpoint.ts";
-import { handlers, type Context } from "./handlers.ts";
+import type { Context } from "./context.ts";
+import { handlers } from "./handlers.ts";
 import { openHostCheck, requireServed, type HostCheck } from "./host-check.ts";
 import { writeMetrics, type Counters } from "./metrics.ts";
 import { answerBrokenRequest } from "./broken-request.ts";
@@ -128,7 +129,7 @@ export async function mountSite(
   app.removeAllContentTypeParsers();
   app.addContentTypeParser("*", (request, payload, done) => {
     // Artifacts are bytes: their endpoint reads the stream itself.
-    if (request.method === "PUT") return done(null, undefined);
+    if (request.method === "PUT" && request.url.includes("/artifacts/")) return done(null, undefined);
     readJson(payload).then(
       (value) => done(null, value),
       (error: unknown) => done(error as Error),

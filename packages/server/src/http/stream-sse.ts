@@ -2,7 +2,7 @@
 import { AppError, type SandboxId } from "@drover/contract";
 import type { Person } from "../app/credential.ts";
 import { toAudience, type TailEvent } from "../app/tail-event.ts";
-import type { Context } from "./handlers.ts";
+import type { Context } from "./context.ts";
 import { parseSessionCookie } from "./session-cookie.ts";
 import { openSubscriber } from "./subscriber.ts";
 

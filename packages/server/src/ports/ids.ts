@@ -1,5 +1,5 @@
 /** Names for new things, and secrets. */
-import type { EventId, MessageId, ProjectId, SandboxId, TokenId } from "@drover/contract";
+import type { EventId, MessageId, ProjectId, SandboxId, TaskId, TicketId, TokenId } from "@drover/contract";
 
 export type SecretKind = "user" | "sandbox" | "session" | "login" | "ticket";
 
@@ -7,6 +7,11 @@ export interface Ids {
   project(): ProjectId;
   token(): TokenId;
   message(): MessageId;
+  ticket(): TicketId;
+  /** Random from its first digit on: names of sandboxes begin with it. */
+  task(): TaskId;
+  join(): string;
+  discovery(): string;
   sandbox(taskId: string | undefined): SandboxId;
   /** Sorts by time. */
   event(): EventId;

@@ -10,15 +10,13 @@ import { cx } from "../ui/class-names.ts";
 import { Choice } from "../ui/field.tsx";
 import { Kbd } from "../ui/kbd.tsx";
 
-type Mode = "steer" | "queue" | "interrupt";
+type Mode = "user_message" | "interrupt";
 const MODES: readonly { readonly value: Mode; readonly label: string }[] = [
-  { value: "steer", label: "Now" },
-  { value: "queue", label: "Next turn" },
+  { value: "user_message", label: "Message" },
   { value: "interrupt", label: "Interrupt" },
 ];
 const NOTES: Readonly<Record<Mode, string>> = {
-  steer: "Reaches the agent before its next action.",
-  queue: "Waits until this turn has ended.",
+  user_message: "Reaches the agent before its next action.",
   interrupt: "Stops the turn that runs; the session is kept.",
 };
 const PAUSED_NOTE = "The sandbox is paused: this waits until it goes on.";
@@ -32,13 +30,13 @@ interface ComposerProps {
 
 export function Composer({ sandbox, mayOperate, head }: ComposerProps) {
   const [text, setText] = useState(() => readDraft(sandbox.id));
-  const [mode, setMode] = useState<Mode>("steer");
+  const [mode, setMode] = useState<Mode>("user_message");
   const [isAsked, setAsked] = useState(false);
   const field = useRef<HTMLTextAreaElement>(null);
   useEffect(() => keepDraft(sandbox.id, text), [sandbox.id, text]);
   useKeys({
     message: () => {
-      setMode("steer");
+      setMode("user_message");
       field.current?.focus();
     },
     interrupt: () => {
@@ -70,15 +68,9 @@ export function Composer({ sandbox, mayOperate, head }: ComposerProps) {
     if (!canSend) return;
     // An interrupt asks once.
     if (mode === "interrupt" && !isAsked) return setAsked(true);
-    sendMessage({
-      sandboxId: sandbox.id,
-      text: content,
-      messageType: mode === "interrupt" ? "interrupt" : "user_message",
-      delivery: mode === "queue" ? "queue" : "steer",
-      afterSeq: head,
-    });
+    sendMessage({ sandboxId: sandbox.id, text: content, messageType: mode, afterSeq: head });
     setText("");
-    setMode("steer");
+    setMode("user_message");
     setAsked(false);
   };
   const onKeyDown = (event: KeyboardEvent) => {
@@ -116,7 +108,7 @@ export function Composer({ sandbox, mayOperate, head }: ComposerProps) {
         />
         <div className="flex items-center gap-3 px-2 pb-2">
           <Choice
-            label="When it reaches the agent"
+            label="Kind of message"
             value={mode}
             options={MODES}
             onChange={(next) => {

@@ -1,0 +1,186 @@
+/** Settings of the scheduler: what is picked first, how much runs at once, how long is waited. */
+import { z } from "zod";
+import type { Option } from "./options.ts";
+
+const Flag = z.stringbool();
+const positive = z.coerce.number().positive();
+const weight = z.coerce.number().min(0).max(100);
+const count = z.coerce.number().int().min(1);
+
+export const WORK_OPTIONS = {
+  orchestratorEnabled: {
+    env: "ORCHESTRATOR_ENABLED",
+    yaml: "orchestrator.enabled",
+    schema: Flag,
+    fallback: "true",
+    doc: "Whether this process starts tasks.",
+  },
+  maxConcurrentTasks: {
+    env: "MAX_CONCURRENT_TASKS",
+    yaml: "orchestrator.max_concurrent_tasks",
+    schema: count,
+    fallback: "20",
+    doc: "Tasks that run at once, over all projects.",
+  },
+  maxConcurrentTasksPerProject: {
+    env: "MAX_CONCURRENT_TASKS_PER_PROJECT",
+    yaml: "orchestrator.max_concurrent_tasks_per_project",
+    schema: count,
+    fallback: "5",
+    doc: "Tasks of one project that run at once, unless its settings say otherwise.",
+  },
+  maxParallelSpawns: {
+    env: "MAX_PARALLEL_SPAWNS",
+    yaml: "orchestrator.max_parallel_spawns",
+    schema: count,
+    fallback: "4",
+    doc: "Tasks that one process prepares at once.",
+  },
+  agentCapabilities: {
+    env: "AGENT_CAPABILITIES",
+    yaml: "orchestrator.agent_capabilities",
+    schema: z.string().min(1).optional(),
+    doc: "What this process's agents can do, separated by commas; a task that requires more is left to others. Unset: everything.",
+  },
+  staleClaimSeconds: {
+    env: "STALE_CLAIMING_THRESHOLD_SECONDS",
+    yaml: "orchestrator.stale_claiming_threshold_seconds",
+    schema: positive,
+    fallback: "60",
+    doc: "A claimed task that is not assigned by then is free again.",
+  },
+  staleTaskMinutes: {
+    env: "STALE_TASK_THRESHOLD_MINUTES",
+    yaml: "orchestrator.stale_task_threshold_minutes",
+    schema: positive,
+    fallback: "15",
+    doc: "An assigned task whose agent has not started by then gets another attempt.",
+  },
+  blockedGraceSeconds: {
+    env: "BLOCKED_GRACE_SECONDS",
+    yaml: "orchestrator.blocked_grace_seconds",
+    schema: positive,
+    fallback: "3600",
+    doc: "A task whose dependency failed waits this long for a new try of it, and is skipped then.",
+  },
+  retryBaseSeconds: {
+    env: "TASK_RETRY_BASE_SECONDS",
+    yaml: "orchestrator.retry_base_seconds",
+    schema: positive,
+    fallback: "1",
+    doc: "The wait before the first retry; it doubles with each, up to a minute.",
+  },
+  taskValidationEnabled: {
+    env: "TASK_VALIDATION_ENABLED",
+    yaml: "orchestrator.task_validation_enabled",
+    schema: Flag,
+    fallback: "true",
+    doc: "Whether tasks that ask for it are validated by a second agent; otherwise they pass.",
+  },
+  maxValidationIterations: {
+    env: "MAX_VALIDATION_ITERATIONS",
+    yaml: "orchestrator.max_validation_iterations",
+    schema: count,
+    fallback: "3",
+    doc: "A task that is sent back more often fails.",
+  },
+  maxDiscoveredTasks: {
+    env: "MAX_DISCOVERED_TASKS",
+    yaml: "orchestrator.max_discovered_tasks",
+    schema: count,
+    fallback: "50",
+    doc: "Tasks that agents may add to one ticket.",
+  },
+  ticketHumanReview: {
+    env: "APPROVAL_TICKET_HUMAN_REVIEW",
+    yaml: "approval.ticket_human_review",
+    schema: Flag,
+    fallback: "false",
+    doc: "Whether new tickets wait for a person, unless their project says otherwise.",
+  },
+  approvalTimeoutSeconds: {
+    env: "APPROVAL_TIMEOUT_SECONDS",
+    aliases: ["APPROVAL_APPROVAL_TIMEOUT_SECONDS"],
+    yaml: "approval.approval_timeout_seconds",
+    schema: z.coerce.number().min(1).max(86_400),
+    fallback: "1800",
+    doc: "How long a ticket waits for a person before it times out.",
+  },
+  queueAgeCeilingSeconds: {
+    env: "TQ_AGE_CEILING",
+    yaml: "task_queue.age_ceiling",
+    schema: positive,
+    fallback: "3600",
+    doc: "Age in seconds at which waiting counts fully.",
+  },
+  queueUrgencySeconds: {
+    env: "TQ_SLA_URGENCY_WINDOW",
+    yaml: "task_queue.sla_urgency_window",
+    schema: positive,
+    fallback: "900",
+    doc: "A deadline counts from this many seconds before it.",
+  },
+  queueStarvationSeconds: {
+    env: "TQ_STARVATION_LIMIT",
+    yaml: "task_queue.starvation_limit",
+    schema: positive,
+    fallback: "7200",
+    doc: "Age in seconds from which a task has at least the floor score.",
+  },
+  queueBlockerCeiling: {
+    env: "TQ_BLOCKER_CEILING",
+    yaml: "task_queue.blocker_ceiling",
+    schema: positive,
+    fallback: "10",
+    doc: "Number of waiting dependents that counts fully.",
+  },
+  queueWeightPriority: {
+    env: "TQ_W_P",
+    yaml: "task_queue.w_p",
+    schema: weight,
+    fallback: "0.45",
+    doc: "Weight of priority.",
+  },
+  queueWeightAge: {
+    env: "TQ_W_A",
+    yaml: "task_queue.w_a",
+    schema: weight,
+    fallback: "0.20",
+    doc: "Weight of age.",
+  },
+  queueWeightDeadline: {
+    env: "TQ_W_D",
+    yaml: "task_queue.w_d",
+    schema: weight,
+    fallback: "0.15",
+    doc: "Weight of a near deadline.",
+  },
+  queueWeightBlockers: {
+    env: "TQ_W_B",
+    yaml: "task_queue.w_b",
+    schema: weight,
+    fallback: "0.15",
+    doc: "Weight of dependents that wait.",
+  },
+  queueWeightRetries: {
+    env: "TQ_W_R",
+    yaml: "task_queue.w_r",
+    schema: weight,
+    fallback: "0.05",
+    doc: "Weight of retries that are left.",
+  },
+  queueUrgencyBoost: {
+    env: "TQ_SLA_BOOST_MULTIPLIER",
+    yaml: "task_queue.sla_boost_multiplier",
+    schema: positive,
+    fallback: "1.25",
+    doc: "Factor on the score of a task whose deadline is near.",
+  },
+  queueStarvationFloor: {
+    env: "TQ_STARVATION_FLOOR_SCORE",
+    yaml: "task_queue.starvation_floor_score",
+    schema: weight,
+    fallback: "0.6",
+    doc: "The floor score.",
+  },
+} as const satisfies Record<string, Option>;

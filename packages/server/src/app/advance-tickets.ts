@@ -1,0 +1,65 @@
+/** Moves tickets along with their tasks: begun with the first, built with the last; unanswered ones time out. */
+import { listTicketWay } from "@drover/core";
+import { ENDED_TASK_STATES, type Ticket, type TicketId, type TicketStatus } from "@drover/contract";
+import { listTicketTasks, type TaskRow } from "../store/tasks.ts";
+import { listMovable, listOverdueReviews } from "../store/tickets.ts";
+import { deliverTicket } from "./deliver-ticket.ts";
+import type { Deps } from "./deps.ts";
+import { changeTicket, draftTicketEvent, toSteps } from "./manage-tickets.ts";
+
+const BATCH = 100;
+const TASKS_LIMIT = 10_000;
+const ANALYSES: ReadonlySet<string> = new Set(["analyze_requirements", "create_spec", "create_design", "generate_prd"]);
+
+/** Where a ticket's tasks say that it stands; undefined when they say nothing. */
+function decideStanding(tasks: readonly Pick<TaskRow, "status" | "task_type">[]): TicketStatus | undefined {
+  const building = tasks.filter((task) => !ANALYSES.has(task.task_type));
+  const hasBegun = (some: readonly Pick<TaskRow, "status">[]) =>
+    some.some(({ status }) => !["pending", "blocked", "claiming", "cancelled", "skipped"].includes(status));
+  if (building.length > 0 && tasks.every((task) => ENDED_TASK_STATES.has(task.status))) {
+    const isBuilt = building.some(({ status }) => status === "completed");
+    const hasFailed = tasks.some(({ status }) => status === "failed" || status === "skipped");
+    if (isBuilt && !hasFailed) return "building-done";
+  }
+  if (hasBegun(building)) return "building";
+  return hasBegun(tasks) ? "analyzing" : undefined;
+}
+
+const RANKS: Readonly<Record<TicketStatus, number>> = {
+  backlog: 0,
+  analyzing: 1,
+  building: 2,
+  "building-done": 3,
+  testing: 4,
+  done: 5,
+};
+
+async function advance(deps: Deps, id: TicketId): Promise<Ticket> {
+  return changeTicket(deps, id, undefined, async (row, tx) => {
+    if (row.is_blocked || row.approval_status !== "approved") return undefined;
+    const to = decideStanding(await listTicketTasks(tx, id, TASKS_LIMIT));
+    if (to === undefined || RANKS[to] <= RANKS[row.status]) return undefined;
+    return toSteps(deps, row, listTicketWay(row.status, to), "its tasks have come this far", "server");
+  });
+}
+
+const timeOut = (deps: Deps, id: TicketId): Promise<Ticket> =>
+  changeTicket(deps, id, undefined, async (row) => {
+    if (row.approval_status !== "pending_review") return undefined;
+    const patch = { approval_status: "timed_out" as const };
+    return { patch, drafts: [draftTicketEvent(deps, { ...row, ...patch }, "TICKET_APPROVAL_TIMED_OUT", {}, "server")] };
+  });
+
+export const progressTicket = (deps: Deps, id: TicketId): Promise<Ticket> => advance(deps, id);
+
+export async function advanceTicketsOnce(deps: Deps, signal: AbortSignal): Promise<{ moved: number }> {
+  for (const { id } of await listOverdueReviews(deps.db, deps.clock.now(), BATCH)) await timeOut(deps, id);
+  if (!deps.config.orchestratorEnabled) return { moved: 0 };
+  let moved = 0;
+  for (const { id, status } of await listMovable(deps.db, BATCH)) {
+    const after = await advance(deps, id);
+    if (after.status !== status) moved += 1;
+    if (after.status === "building-done" || after.status === "testing") await deliverTicket(deps, id, signal);
+  }
+  return { moved };
+}

@@ -1,0 +1,140 @@
+/** Makes a task of a ticket. What it waits for exists, and nothing waits in a circle. */
+import { findCycle } from "@drover/core";
+import {
+  AppError,
+  type JsonObject,
+  type NewTask,
+  type ProjectSettings,
+  type Task,
+  type TaskId,
+} from "@drover/contract";
+import type { Db } from "../ports/db.ts";
+import { loadProject } from "../store/projects.ts";
+import {
+  insertEdges,
+  insertTask,
+  listEdgesBelow,
+  listTasksAmong,
+  loadTask,
+  lockEdges,
+  type TaskRow,
+} from "../store/tasks.ts";
+import { loadTicket, type TicketRow } from "../store/tickets.ts";
+import { draftTaskEvent } from "./change-task.ts";
+import { createOnce, type RequestKey } from "./create-once.ts";
+import type { Person } from "./credential.ts";
+import type { Deps } from "./deps.ts";
+import type { EventDraft } from "./event-log.ts";
+import { refreshAround } from "./requeue-tasks.ts";
+import { toTask } from "./view-task.ts";
+
+const FRONT_END = ["vite", "next", "react", "vue", "frontend", "front-end", "preview", "ui", "web", "css", "html"];
+
+/** What a text says an agent must be able to do. */
+function inferCapabilities(text: string): readonly string[] {
+  const words = new Set(text.toLowerCase().split(/[^a-z-]+/));
+  return FRONT_END.some((word) => words.has(word)) ? ["frontend"] : [];
+}
+
+/** The ticket, if the caller may see it. */
+async function requireTicket(db: Db, actor: Person, id: string): Promise<TicketRow> {
+  const ticket = await loadTicket.maybe(db, id);
+  if (ticket === undefined || (actor.grant.projectId !== null && actor.grant.projectId !== ticket.project_id))
+    throw new AppError("ticket.not_found");
+  return ticket;
+}
+
+/** Dependencies lie in the same project: what another project does is none of this one's business. */
+export async function requireTasks(db: Db, projectId: string, ids: readonly string[]): Promise<readonly TaskRow[]> {
+  const found = await listTasksAmong(db, ids);
+  const known = new Set<string>(found.filter((row) => row.project_id === projectId).map((row) => row.id));
+  const missing = ids.find((id) => !known.has(id));
+  if (missing !== undefined) throw new AppError("task.not_found", `there is no task ${missing} to depend on`);
+  return found;
+}
+
+/** Throws with the path when the task would, over some others, wait for itself. */
+export async function requireNoCycle(tx: Db, taskId: TaskId, dependsOn: readonly TaskId[]): Promise<void> {
+  const cycle = await findCycleWith(tx, taskId, dependsOn);
+  if (cycle !== undefined) throw new AppError("graph.cycle", `these would wait for each other: ${cycle.join(" -> ")}`);
+}
+
+export async function findCycleWith(
+  db: Db,
+  taskId: TaskId,
+  dependsOn: readonly TaskId[],
+): Promise<readonly TaskId[] | undefined> {
+  const edges = await listEdgesBelow(db, dependsOn);
+  const graph = new Map<TaskId, TaskId[]>();
+  for (const edge of edges) graph.set(edge.task_id, [...(graph.get(edge.task_id) ?? []), edge.depends_on]);
+  graph.set(taskId, [...(graph.get(taskId) ?? []), ...dependsOn]);
+  return findCycle(graph, taskId);
+}
+
+export interface TaskOrder {
+  readonly ticket: TicketRow;
+  readonly settings: ProjectSettings;
+  readonly createdBy: string;
+  readonly discoveredBy: string | null;
+  readonly source: "user" | "server";
+}
+
+/** Stores a task inside a transaction that holds the lock of the project's edges. */
+export async function insertOneTask(
+  tx: Db,
+  deps: Pick<Deps, "ids" | "clock">,
+  order: TaskOrder,
+  input: Omit<NewTask, "ticket_id">,
+): Promise<{ readonly row: TaskRow; readonly draft: EventDraft }> {
+  const { ticket, settings } = order;
+  const dependsOn = [...new Set(input.dependencies?.depends_on ?? [])];
+  const id = deps.ids.task();
+  await requireTasks(tx, ticket.project_id, [
+    ...dependsOn,
+    ...(input.parent_task_id === undefined ? [] : [input.parent_task_id]),
+  ]);
+  await insertTask(tx, {
+    id,
+    project_id: ticket.project_id,
+    ticket_id: ticket.id,
+    parent_task_id: input.parent_task_id ?? null,
+    phase_id: input.phase_id,
+    task_type: input.task_type,
+    title: input.title,
+    description: input.description ?? null,
+    priority: input.priority,
+    owned_files: input.owned_files,
+    required_capabilities:
+      input.required_capabilities ?? inferCapabilities(`${input.title} ${input.description ?? ""}`),
+    execution_config: JSON.parse(JSON.stringify(input.execution_config ?? {})) as JsonObject,
+    max_retries: input.max_retries,
+    timeout_seconds: input.timeout_seconds ?? settings.task_timeout_seconds ?? null,
+    deadline_at: input.deadline_at === undefined ? null : new Date(input.deadline_at),
+    estimated_seconds: input.estimated_seconds ?? null,
+    validation_enabled: input.validation_enabled ?? settings.validation_enabled ?? false,
+    discovered_by: order.discoveredBy,
+    created_by: order.createdBy,
+  });
+  await insertEdges(tx, id, dependsOn);
+  const row = await loadTask.one(tx, id);
+  return { row, draft: draftTaskEvent(deps, row, "TASK_CREATED", {}, order.source) };
+}
+
+export async function createTask(
+  deps: Deps,
+  actor: Person,
+  input: NewTask,
+  key: RequestKey | undefined,
+): Promise<Task> {
+  const created = await createOnce(deps, key, async (tx, append) => {
+    const ticket = await requireTicket(tx, actor, input.ticket_id);
+    await lockEdges(tx, ticket.project_id);
+    const { settings } = await loadProject.one(tx, ticket.project_id);
+    const order = { ticket, settings, createdBy: actor.tokenId, discoveredBy: null, source: "user" } as const;
+    const { row, draft } = await insertOneTask(tx, deps, order, input);
+    await append([draft]);
+    return toTask(deps, row);
+  });
+  await refreshAround(deps, [created.id]);
+  return toTask(deps, await loadTask.one(deps.db, created.id));
+}

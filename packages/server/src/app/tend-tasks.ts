@@ -1,0 +1,92 @@
+/** Looks after tasks that would otherwise wait for ever: stale claims, times that are over, dependencies that failed. */
+import type { TaskId } from "@drover/contract";
+import { listDoomed, listGivenUp, listOverdue, listRevived, listStaleClaims } from "../store/task-queue.ts";
+import { listTasksAmong, type TaskRow } from "../store/tasks.ts";
+import { loadOpenAttempt } from "../store/task-attempts.ts";
+import { changeTask, lockTask, type TaskMove } from "./change-task.ts";
+import type { Deps } from "./deps.ts";
+import { endTask, failWork } from "./end-task.ts";
+import { writeWithEvents } from "./event-log.ts";
+import { refreshAround, ripenTasks } from "./requeue-tasks.ts";
+import { afterStop, draftStop } from "./stop-sandbox.ts";
+
+const BATCH = 200;
+
+async function changeEach(
+  deps: Deps,
+  found: readonly { readonly id: TaskId }[],
+  toMove: (row: TaskRow) => Promise<TaskMove | undefined> | TaskMove | undefined,
+): Promise<number> {
+  for (const { id } of found) {
+    const [row] = await listTasksAmong(deps.db, [id]);
+    const move = row === undefined ? undefined : await toMove(row);
+    if (row === undefined || move === undefined) continue;
+    await changeTask(deps, id, (locked) => (locked.status === row.status ? move : undefined));
+  }
+  return found.length;
+}
+
+/** A claimer that did not come back: by the time of its claim, whatever the age of the task. */
+const releaseStale = async (deps: Deps): Promise<number> =>
+  changeEach(deps, await listStaleClaims(deps.db, deps.config.staleClaimSeconds, BATCH), () => ({
+    on: "released",
+    reason: "its claimer did not come back",
+    patch: { claimed_by: null },
+  }));
+
+const ENDED_BADLY: ReadonlySet<string> = new Set(["failed", "cancelled", "skipped", "blocked"]);
+
+async function toBlocked(deps: Deps, row: TaskRow): Promise<TaskMove | undefined> {
+  const culprit = (await listTasksAmong(deps.db, row.depends_on)).find((one) => ENDED_BADLY.has(one.status));
+  return culprit === undefined
+    ? undefined
+    : { on: "dependency_failed", reason: `dependency ${culprit.id} is ${culprit.status}` };
+}
+
+/** What waits for something that failed is blocked, at once and however far away; later it is skipped. */
+async function propagate(deps: Deps): Promise<number> {
+  let changed = 0;
+  for (;;) {
+    const doomed = await listDoomed(deps.db, BATCH);
+    changed += await changeEach(deps, doomed, (row) => toBlocked(deps, row));
+    if (doomed.length === 0) break;
+  }
+  changed += await changeEach(deps, await listRevived(deps.db, BATCH), (row) =>
+    row.status === "blocked" || row.status === "skipped" ? { on: "dependency_revived" } : undefined,
+  );
+  const skip = (row: TaskRow): TaskMove => ({ on: "given_up", reason: row.status_reason });
+  return changed + (await changeEach(deps, await listGivenUp(deps.db, deps.config.blockedGraceSeconds, BATCH), skip));
+}
+
+/** A task that ran out of its own time has failed; one that never began gets another sandbox. */
+async function endOverdue(deps: Deps, id: TaskId): Promise<void> {
+  await writeWithEvents(deps, async (tx, append) => {
+    const row = await lockTask(tx, id);
+    if (row.status === "running" && row.timeout_seconds !== null) {
+      const error = `Task timed out after ${row.timeout_seconds} s: its time is over`;
+      const { drafts } = await endTask(tx, deps, row, { on: "failed", error, outcome: "timed_out" });
+      return void (await append(drafts));
+    }
+    if (row.status !== "assigned") return;
+    const attempt = await loadOpenAttempt.maybe(tx, id);
+    const failure = { error: "the agent did not start in time", outcome: "lost" as const };
+    const failed = await failWork(tx, deps, row, attempt, failure);
+    const stopped = attempt === undefined ? [] : await draftStop(tx, deps, attempt.sandbox_id, failure.error);
+    await append([...failed.drafts, ...stopped]);
+  });
+  afterStop(deps);
+  await refreshAround(deps, [id]);
+}
+
+export async function endOverdueTasks(deps: Deps): Promise<number> {
+  const overdue = await listOverdue(deps.db, deps.config.staleTaskMinutes, BATCH);
+  for (const { id } of overdue) await endOverdue(deps, id);
+  return overdue.length;
+}
+
+export async function tendTasksOnce(deps: Deps): Promise<{ changed: number }> {
+  const changed = (await releaseStale(deps)) + (await endOverdueTasks(deps)) + (await propagate(deps));
+  const ripened = await ripenTasks(deps);
+  if (changed > 0) deps.wake("advance-tickets");
+  return { changed: changed + ripened };
+}

@@ -1,0 +1,259 @@
+/** The queue of ready tasks: kept in order by an index, so that a claim costs the same however many wait.
+ *
+ *  A score changes with time, an index does not. So tasks stand in lanes within which time changes no order: while a task
+ *  is young all grow older equally fast, so its rank is the fixed part of its score less its birth; once it is ripe, age
+ *  adds the same to all. The best few of each lane of each project are scored exactly; nothing else needs to be looked at.
+ *  Lanes: 0 young, 1 ripe, 2 starving, 3 near or past its deadline, 4 not before some time. */
+import type { ScoreWeights } from "@drover/core";
+import { ProjectId, TaskId, TaskStatus, TicketId } from "@drover/contract";
+import { z } from "zod";
+import { command, query } from "./query.ts";
+import { SAMPLE_TASK } from "./tasks.ts";
+import type { Statement } from "../ports/db.ts";
+import { empty, sql } from "./sql.ts";
+
+const SAMPLE_PROJECT = "project-00000000-0000-4000-8000-000000000000";
+const SAMPLE_WEIGHTS: ScoreWeights = {
+  priority: 0.45,
+  age: 0.2,
+  deadline: 0.15,
+  blockers: 0.15,
+  retries: 0.05,
+  ageCeilingSeconds: 3_600,
+  urgencySeconds: 900,
+  starvationSeconds: 7_200,
+  blockerCeiling: 10,
+  urgencyBoost: 1.25,
+  starvationFloor: 0.6,
+};
+
+/** Serialises claims, so that limits hold whoever claims. Held for three short statements. */
+export const lockClaims = query(
+  "tasks.lock_claims",
+  z.object({ locked: z.literal(1) }),
+  [],
+  () => sql`select 1 as locked from (select pg_advisory_xact_lock(1685222263)) as lock`,
+  { prepared: true },
+);
+
+/** What the queue needs to know of tasks, from what is true now. */
+const toDerived = (weights: ScoreWeights, which: Statement): Statement => sql`
+  select t.id,
+    (select count(*) from task_dependencies e join tasks o on o.id = e.depends_on
+      where e.task_id = t.id and o.status <> 'completed')::integer as unmet,
+    (select count(*) from task_dependencies e join tasks o on o.id = e.task_id
+      where e.depends_on = t.id and o.status = 'pending')::integer as blockers,
+    k.is_blocked or k.approval_status <> 'approved' or p.status <> 'active'
+      or not (p.autonomous_execution_enabled or coalesce(t.execution_config->>'force_execute', '') = 'true')
+      or exists (select 1 from ticket_dependencies x join tickets o on o.id = x.blocked_by
+        where x.ticket_id = t.ticket_id and o.status <> 'done') as is_held,
+    case when t.not_before > now() then 4
+      when t.deadline_at <= now() + make_interval(secs => ${weights.urgencySeconds}) then 3
+      when t.created_at <= now() - make_interval(secs => ${weights.starvationSeconds}) then 2
+      when t.created_at <= now() - make_interval(secs => ${weights.ageCeilingSeconds}) then 1
+      else 0 end::smallint as lane
+  from tasks t join tickets k on k.id = t.ticket_id join projects p on p.id = t.project_id
+  where ${which}`;
+
+/** Locks before what is derived is derived: a statement sees only what was committed when it began. */
+export const lockQueued = query(
+  "tasks.lock_queued",
+  z.object({ id: TaskId }),
+  [[SAMPLE_TASK]],
+  (ids: readonly string[]) =>
+    sql`select id from tasks where id = any(${ids}::text[]) order by id limit 100000 for update`,
+);
+
+/** Puts tasks at their place in the queue. Twice equals once. */
+export const refreshTasks = command(
+  "tasks.refresh",
+  [SAMPLE_WEIGHTS, [SAMPLE_TASK]],
+  (weights: ScoreWeights, ids: readonly string[]) => sql`
+  update tasks t set unmet = d.unmet, blockers = d.blockers, is_held = d.is_held, lane = d.lane,
+    rank = ${weights.priority} * case t.priority when 'CRITICAL' then 1 when 'HIGH' then 0.75 when 'MEDIUM' then 0.5 else 0.25 end
+      + ${weights.blockers} * least(d.blockers / ${weights.blockerCeiling}::float8, 1)
+      + ${weights.retries} * greatest(0, 1 - t.retry_count / greatest(t.max_retries, 1)::float8)
+      - case when d.lane = 0 then ${weights.age} * extract(epoch from t.created_at) / ${weights.ageCeilingSeconds}::float8 else 0 end
+  from (${toDerived(weights, sql`t.id = any(${ids}::text[])`)}) d where t.id = d.id`,
+);
+
+/** Waiting tasks that do not stand where they belong: the safety net of everything that refreshes. */
+export const listMisplaced = query(
+  "tasks.misplaced",
+  z.object({ id: TaskId }),
+  [SAMPLE_WEIGHTS, 10],
+  (weights: ScoreWeights, limit: number) => sql`
+  select t.id from tasks t join (${toDerived(weights, sql`t.status in ('pending', 'blocked')`)}) d on d.id = t.id
+  where (t.unmet, t.blockers, t.is_held, t.lane) is distinct from (d.unmet, d.blockers, d.is_held, d.lane) limit ${limit}`,
+);
+
+const IdRow = z.object({ id: TaskId });
+
+/** Pending tasks whose lane is not theirs any more, because time passed. */
+export const listRipened = query(
+  "tasks.ripened",
+  IdRow,
+  [SAMPLE_WEIGHTS, 10],
+  (weights: ScoreWeights, limit: number) => sql`
+  (select id from tasks where status = 'pending' and lane = 4 and not_before <= now() order by not_before limit ${limit})
+  union (select id from tasks where status = 'pending' and deadline_at <= now() + make_interval(secs => ${weights.urgencySeconds})
+    and lane not in (3, 4) order by deadline_at limit ${limit})
+  union (select id from tasks where status = 'pending' and lane = 0
+    and created_at <= now() - make_interval(secs => ${weights.ageCeilingSeconds}) order by created_at limit ${limit})
+  union (select id from tasks where status = 'pending' and lane = 1
+    and created_at <= now() - make_interval(secs => ${weights.starvationSeconds}) order by created_at limit ${limit})`,
+);
+
+/** Pending tasks of a ticket or a project: what happened to it may hold or free them. */
+export const listPendingOf = query(
+  "tasks.pending_of",
+  IdRow,
+  [{ ticketId: "a" }],
+  (scope: { readonly ticketId: string } | { readonly projectId: string }) => sql`
+  select id from tasks where status in ('pending', 'blocked')
+  and ${"ticketId" in scope ? sql`ticket_id = ${scope.ticketId}` : sql`project_id = ${scope.projectId}`} order by id limit 100000`,
+);
+
+/** How much of each project runs, and how much may; projects without room are left out. */
+export const listRoom = query(
+  "tasks.room",
+  z.object({ project_id: ProjectId, room: z.number(), active: z.number() }),
+  [5],
+  (limit: number) => sql`
+  select p.id as project_id, coalesce((p.settings->>'max_concurrent_tasks')::integer, ${limit}::integer)
+      - coalesce(a.active, 0)::integer as room, coalesce(a.active, 0)::integer as active
+  from projects p left join (select project_id, count(*) as active from tasks
+    where status in ('claiming', 'assigned', 'running', 'validating') group by project_id) a on a.project_id = p.id
+  where p.status = 'active' limit 10000`,
+  { prepared: true },
+);
+
+const CandidateRow = z.object({
+  id: TaskId,
+  project_id: ProjectId,
+  ticket_id: TicketId,
+  priority: z.string(),
+  created_at: z.date(),
+  deadline_at: z.date().nullable(),
+  blockers: z.number(),
+  retry_count: z.number(),
+  max_retries: z.number(),
+  owned_files: z.array(z.string()),
+});
+export type CandidateRow = z.infer<typeof CandidateRow>;
+
+/** The best few of each lane of each of the projects. `capabilities` null: nobody is left out. */
+export const listCandidates = query(
+  "tasks.candidates",
+  CandidateRow,
+  [[SAMPLE_PROJECT], ["web"], 10],
+  (projects: readonly string[], capabilities: readonly string[] | null, perLane: number) => sql`
+  select c.id, c.project_id, c.ticket_id, c.priority, c.created_at, c.deadline_at, c.blockers, c.retry_count, c.max_retries,
+    c.owned_files
+  from unnest(${projects}::text[]) as p (id) cross join unnest(array[0, 1, 2, 3]::smallint[]) as l (lane)
+  cross join lateral (
+    select t.* from tasks t
+    where t.project_id = p.id and t.lane = l.lane and t.status = 'pending' and t.unmet = 0 and not t.is_held
+      ${capabilities === null ? empty : sql`and t.required_capabilities <@ ${capabilities}::text[]`}
+    order by t.rank desc, t.created_at, t.id limit ${perLane}) c`,
+  { trusted: true, prepared: true },
+);
+
+/** What runs in these tickets and has files of its own. */
+export const listHolders = query(
+  "tasks.holders",
+  z.object({ ticket_id: TicketId, owned_files: z.array(z.string()) }),
+  [["a"]],
+  (ticketIds: readonly string[]) => sql`
+  select ticket_id, owned_files from tasks
+  where ticket_id = any(${ticketIds}::text[]) and owned_files <> '{}'
+    and status in ('claiming', 'assigned', 'running', 'pending_validation', 'validating', 'needs_revision')
+  limit 10000`,
+);
+
+/** Takes those of the tasks that are still free; whoever a person changes at this moment is passed over. */
+export const claimTasks = query(
+  "tasks.claim",
+  IdRow,
+  [[SAMPLE_TASK], "server"],
+  (ids: readonly string[], claimer: string) => sql`
+  update tasks t set status = 'claiming', status_reason = null, status_changed_at = now(), claimed_at = now(), claimed_by = ${claimer},
+    updated_at = now()
+  from (select id from tasks where id = any(${ids}::text[]) and status = 'pending' and unmet = 0 and not is_held
+      and not exists (select 1 from task_dependencies e join tasks o on o.id = e.depends_on
+        where e.task_id = tasks.id and o.status <> 'completed')
+    order by id limit 1000 for update skip locked) as free
+  where t.id = free.id returning t.id`,
+  { prepared: true },
+);
+
+/** The oldest that wait for a validator. */
+export const claimValidations = query(
+  "tasks.claim_validation",
+  IdRow,
+  ["server", 4],
+  (claimer: string, limit: number) => sql`
+  update tasks t set status = 'validating', status_reason = null, status_changed_at = now(), claimed_at = now(), claimed_by = ${claimer},
+    updated_at = now()
+  from (select id from tasks where status = 'pending_validation' and (not_before is null or not_before <= now())
+    order by status_changed_at, id limit ${limit} for update skip locked) as free
+  where t.id = free.id returning t.id`,
+);
+
+const StateRow = z.object({ id: TaskId, status: TaskStatus });
+
+/** Claims whose claimer did not come to assign them, by the time of the claim. */
+export const listStaleClaims = query(
+  "tasks.stale_claims",
+  StateRow,
+  [60, 10],
+  (seconds: number, limit: number) => sql`
+  select id, status from tasks
+  where status in ('claiming', 'validating') and status_changed_at < now() - make_interval(secs => ${seconds})
+    and not exists (select 1 from task_attempts a where a.task_id = tasks.id and a.ended_at is null)
+  order by status_changed_at limit ${limit}`,
+);
+
+/** Running tasks whose own time is over, and assigned ones that never began. */
+export const listOverdue = query(
+  "tasks.overdue",
+  StateRow,
+  [15, 10],
+  (staleMinutes: number, limit: number) => sql`
+  select id, status from tasks
+  where status = 'running' and timeout_seconds is not null and started_at + make_interval(secs => timeout_seconds) < now()
+    or status = 'assigned' and assigned_at < now() - make_interval(mins => ${staleMinutes}::integer)
+  order by status_changed_at limit ${limit}`,
+);
+
+/** Pending tasks one of whose dependencies has ended badly. */
+export const listDoomed = query(
+  "tasks.doomed",
+  IdRow,
+  [10],
+  (limit: number) => sql`
+  select distinct t.id from tasks o join task_dependencies e on e.depends_on = o.id join tasks t on t.id = e.task_id
+  where o.status in ('failed', 'cancelled', 'skipped', 'blocked') and t.status = 'pending' and t.unmet > 0 limit ${limit}`,
+);
+
+/** Blocked tasks whose dependencies are all alive again; skipped ones too, if that is why they were skipped. */
+export const listRevived = query(
+  "tasks.revived",
+  IdRow,
+  [10],
+  (limit: number) => sql`
+  select t.id from tasks t where (t.status = 'blocked' or t.status = 'skipped' and t.status_reason like 'dependency %')
+    and not exists (select 1 from task_dependencies e join tasks o on o.id = e.depends_on
+      where e.task_id = t.id and o.status in ('failed', 'cancelled', 'skipped', 'blocked'))
+  limit ${limit}`,
+);
+
+/** Blocked for longer than one waits. */
+export const listGivenUp = query(
+  "tasks.given_up",
+  IdRow,
+  [60, 10],
+  (seconds: number, limit: number) => sql`
+  select id from tasks where status = 'blocked' and status_changed_at < now() - make_interval(secs => ${seconds})
+  order by status_changed_at limit ${limit}`,
+);
