@@ -2,6 +2,7 @@
 import { agentPackageEndpoints } from "./endpoints/agent-packages.ts";
 import { credentialEndpoints } from "./endpoints/credentials.ts";
 import { eventEndpoints } from "./endpoints/events.ts";
+import { guardianEndpoints } from "./endpoints/guardian.ts";
 import { insideEndpoints } from "./endpoints/inside.ts";
 import { messageEndpoints } from "./endpoints/messages.ts";
 import { permissionEndpoints } from "./endpoints/permissions.ts";
@@ -22,6 +23,7 @@ export const api = {
   ...messageEndpoints,
   ...permissionEndpoints,
   ...workerEndpoints,
+  ...guardianEndpoints,
   ...agentPackageEndpoints,
   ...ticketEndpoints,
   ...taskEndpoints,

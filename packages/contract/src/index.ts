@@ -27,6 +27,7 @@ export * from "./resources/permission.ts";
 export * from "./resources/project.ts";
 export * from "./resources/prune.ts";
 export * from "./resources/sandbox.ts";
+export * from "./resources/supervision.ts";
 export * from "./resources/graph.ts";
 export * from "./resources/task.ts";
 export * from "./resources/ticket.ts";

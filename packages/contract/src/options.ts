@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { PermissionDecision } from "./resources/agent-options.ts";
 import { Provider } from "./resources/sandbox.ts";
+import { SUPERVISION_OPTIONS } from "./supervision-options.ts";
 import { WORK_OPTIONS } from "./work-options.ts";
 
 export interface Option {
@@ -326,6 +327,7 @@ export const OPTIONS = {
     fallback: "500",
     doc: "A push that is larger is refused.",
   },
+  ...SUPERVISION_OPTIONS,
   ...WORK_OPTIONS,
 } as const satisfies Record<string, Option>;
 

@@ -12,6 +12,9 @@ import { mendQueueOnce } from "./app/requeue-tasks.ts";
 import { tendTasksOnce } from "./app/tend-tasks.ts";
 import { watchSandboxesOnce } from "./app/watch-sandboxes.ts";
 
+import { runGuardianOnce } from "./app/run-guardian.ts";
+import { superviseRunsOnce } from "./app/supervise-runs.ts";
+
 export interface LoopRow {
   readonly name: string;
   readonly everyMs: number;
@@ -25,6 +28,8 @@ export const LOOPS: readonly LoopRow[] = [
   { name: "reconcile-sandboxes", everyMs: 60_000, pass: reconcileSandboxesOnce },
   { name: "provision-sandboxes", everyMs: 1_000, pass: provisionSandboxesOnce },
   { name: "watch-sandboxes", everyMs: 5_000, pass: watchSandboxesOnce },
+  { name: "supervise-runs", everyMs: 5_000, pass: superviseRunsOnce },
+  { name: "run-guardian", everyMs: 60_000, pass: runGuardianOnce },
   { name: "reap-sandboxes", everyMs: 5_000, pass: reapSandboxesOnce },
   { name: "follow-tasks", everyMs: 1_000, wakeOn: ["STATE_CHANGED"], pass: followTasksOnce },
   { name: "tend-tasks", everyMs: 1_000, wakeOn: ["TASK_FAILED", "TASK_CANCELLED"], pass: tendTasksOnce },

@@ -210,6 +210,7 @@ async function openServer(options: ServerOptions, cleanup: ReturnType<typeof ope
     host: `${hostname()}:${dataDir.path}`,
     instance: `${hostname()}:${process.pid}`,
     adopted: new Set(),
+    startedMs: clock.now().getTime(),
     wake: (name) => loops.get(name)?.wake(),
     blobs: openDiskBlobs(join(dataDir.path, "blobs")),
     vault: await openVault(dataDir.path, config.secretKey),

@@ -54,13 +54,25 @@ const sandboxes = createRoute({
 
 const loadRunPage = () => import("./pages/run.tsx");
 // A link to a run needs it anyway: fetch it while the rest starts.
-if (location.pathname.startsWith("/sandboxes/")) void loadRunPage();
+if (/^\/sandboxes\/(?!new$)/.test(location.pathname)) void loadRunPage();
 
 const run = createRoute({
   getParentRoute: () => inside,
   path: "/sandboxes/$sandboxId",
   validateSearch: parseRunSearch,
   component: lazyRouteComponent(loadRunPage, "RunPage"),
+});
+
+const newSandbox = createRoute({
+  getParentRoute: () => inside,
+  path: "/sandboxes/new",
+  component: lazyRouteComponent(() => import("./create/new-sandbox.tsx"), "NewSandboxPage"),
+});
+
+const agents = createRoute({
+  getParentRoute: () => inside,
+  path: "/agents",
+  component: lazyRouteComponent(() => import("./agents/agents-page.tsx"), "AgentsPage"),
 });
 
 const settings = createRoute({
@@ -70,7 +82,7 @@ const settings = createRoute({
 });
 
 export const router = createRouter({
-  routeTree: root.addChildren([login, inside.addChildren([sandboxes, run, settings])]),
+  routeTree: root.addChildren([login, inside.addChildren([sandboxes, newSandbox, run, agents, settings])]),
   defaultPreload: "intent",
   defaultPendingMs: 150,
   defaultErrorComponent: Failed,

@@ -75,6 +75,18 @@ const SENTENCES: Readonly<Record<string, (data: JsonObject) => Sentence>> = {
     title: "Worker's log kept",
     detail: readNumber(data, "size") === null ? null : count(readNumber(data, "size") ?? 0, "byte"),
   }),
+  "sandbox.egress": (data) => {
+    const isAllowed = readText(data, "decision") === "allowed";
+    return {
+      title: isAllowed ? "Way out allowed" : "Way out refused",
+      detail: join(
+        `${readText(data, "host") ?? "?"}:${readNumber(data, "port") ?? "?"}`,
+        readText(data, "reason"),
+        (readNumber(data, "count") ?? 1) > 1 && `${readNumber(data, "count")} times`,
+      ),
+      ...(isAllowed ? {} : { tone: "warn" as const }),
+    };
+  },
   "terminal.recorded": (data) => ({
     title: "Terminal closed",
     detail: join(
@@ -181,12 +193,19 @@ export function foldHeartbeat(draft: FeedDraft, event: LogEvent): void {
     });
 }
 
+/** Read from a cache or written to it, a token was given to the model. */
+export const toInputTokens = (data: JsonObject): number =>
+  ["input_tokens", "cache_read_tokens", "cache_write_tokens"].reduce(
+    (sum, key) => sum + (readNumber(data, key) ?? 0),
+    0,
+  );
+
 export function foldUsage(draft: FeedDraft, event: LogEvent): void {
   const data = event.event_data;
   const at = draft.index.usage;
   const row = draft.rows[at];
   const spent = {
-    inputTokens: (readNumber(data, "input_tokens") ?? 0) + (readNumber(data, "cache_read_tokens") ?? 0),
+    inputTokens: toInputTokens(data),
     outputTokens: readNumber(data, "output_tokens") ?? 0,
     costUsd: readNumber(data, "cost_usd") ?? 0,
   };

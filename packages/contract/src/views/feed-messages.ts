@@ -79,28 +79,3 @@ export function foldMessageState(draft: FeedDraft, event: LogEvent): void {
     detail: readText(event.event_data, "detail") ?? row.detail,
   });
 }
-
-export function foldPermission(draft: FeedDraft, event: LogEvent): void {
-  const data = event.event_data;
-  const requestId = readText(data, "request_id", "permission_id", "tool_use_id");
-  const answer = event.event_type.endsWith("answered")
-    ? (readText(data, "answer", "decision", "outcome", "behavior") ?? "answered")
-    : null;
-  const at = requestId === null ? undefined : draft.index.rowOfPermission.get(requestId);
-  const row = at === undefined ? undefined : draft.rows[at];
-  // Asked again by an agent that was started again, it is the same request.
-  if (at !== undefined && row?.kind === "permission") {
-    draft.replace(at, { ...row, lastSeq: event.sandbox_seq, answer: answer ?? row.answer });
-    return;
-  }
-  const detail = readText(data, "question", "message", "description", "title") ?? "";
-  const placed = draft.push({
-    ...toRowStart(event),
-    kind: "permission",
-    requestId,
-    tool: readText(data, "tool", "tool_name"),
-    detail,
-    answer,
-  });
-  if (requestId !== null) draft.index.rowOfPermission.set(requestId, placed);
-}

@@ -1,6 +1,7 @@
 /** The rows of a run's feed. A row stands where its first event stood and takes in later events that belong to it. */
 import type { Json, JsonObject } from "../json.ts";
 import type { MessageState, SentType } from "../resources/message.ts";
+import type { PermissionOption } from "../resources/permission.ts";
 
 interface Row {
   /** sandbox_seq of its first event: the row's identity. */
@@ -87,9 +88,21 @@ export interface TodoRow extends Row {
 export interface PermissionRow extends Row {
   readonly kind: "permission";
   readonly requestId: string | null;
+  /** A question of the agent is answered by a text, everything else by yes or no. */
+  readonly isQuestion: boolean;
   readonly tool: string | null;
   readonly detail: string;
+  readonly input: JsonObject;
+  readonly options: readonly PermissionOption[];
+  /** Answers that the agent itself proposes to its question. */
+  readonly choices: readonly string[];
+  readonly deadlineAt: string | null;
   readonly answer: string | null;
+  /** policy, person or deadline. */
+  readonly by: string | null;
+  readonly note: string | null;
+  /** The agent has been told; until then a person's answer waits for the worker. */
+  readonly isTold: boolean;
 }
 export interface GuardianRow extends Row {
   readonly kind: "guardian";

@@ -157,6 +157,39 @@ describe("messages", () => {
     expect(rowsOf(run(queued("msg-1"), queued("msg-2")))).toHaveLength(2);
   });
 
+  test("a person's answer is on its way until the agent is told, and a second request is the first again", () => {
+    const asked = {
+      request_id: "p",
+      tool: "Bash",
+      input: { command: "ls" },
+      options: [{ id: "y", name: "Yes", kind: "allow_once" }, 5],
+    };
+    const events: readonly (readonly [string, JsonObject])[] = [
+      ["agent.permission_requested", asked],
+      ["PERMISSION_ANSWER_QUEUED", { request_id: "p", decision: "allow", note: "fine" }],
+      ["agent.permission_requested", asked],
+    ];
+    const row = {
+      kind: "permission",
+      tool: "Bash",
+      options: [{ id: "y" }],
+      answer: "allow",
+      by: "person",
+      note: "fine",
+    };
+    expect(rowsOf(run(...events))).toMatchObject([{ ...row, isTold: false }]);
+    const told = rowsOf(
+      run(...events, ["agent.permission_answered", { request_id: "p", decision: "allow", by: "person" }]),
+    );
+    expect(told).toMatchObject([{ ...row, isTold: true }]);
+  });
+
+  test("what the models cost is counted", () => {
+    const usage = { input_tokens: 100, cache_read_tokens: 20, output_tokens: 7, cost_usd: 0.25 };
+    const { spent } = foldFeed(emptyFeed(), run(["agent.usage", usage], ["agent.usage", usage]));
+    expect(spent).toEqual({ calls: 2, inputTokens: 240, outputTokens: 14, costUsd: 0.5 });
+  });
+
   test("a permission and its answer are one row", () => {
     const rows = rowsOf(
       run(

@@ -1,8 +1,17 @@
 /** events -> feed: what a person reads of a run. Every event goes into exactly one row, or into none and beside one. */
 import type { FeedIndex } from "./feed-draft.ts";
 import { emptyIndex, FeedDraft, toRowStart } from "./feed-draft.ts";
-import { foldError, foldHeartbeat, foldLifecycle, foldUsage, isError, isLifecycle } from "./feed-lifecycle.ts";
-import { foldAddressed, foldMessageState, foldPermission, foldSaid } from "./feed-messages.ts";
+import {
+  foldError,
+  foldHeartbeat,
+  foldLifecycle,
+  foldUsage,
+  isError,
+  isLifecycle,
+  toInputTokens,
+} from "./feed-lifecycle.ts";
+import { foldAddressed, foldMessageState, foldSaid } from "./feed-messages.ts";
+import { foldPermissionAnswered, foldPermissionRequested } from "./feed-permission.ts";
 import type { FeedRow, FileEdit, TodoItem } from "./feed-row.ts";
 import { foldCommandOutput, foldFileEdited, foldToolEnd, foldToolUse } from "./feed-tools.ts";
 import type { LogEvent } from "./log-event.ts";
@@ -17,6 +26,14 @@ export interface ChangedFile {
   readonly seq: number;
 }
 
+/** What the models' answers cost so far, as the gateway counted it. */
+export interface Spent {
+  readonly calls: number;
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  readonly costUsd: number;
+}
+
 export interface FeedView {
   readonly rows: readonly FeedRow[];
   /** sandbox_seq of the first and the last event folded; 0 and 0 for none. */
@@ -25,6 +42,7 @@ export interface FeedView {
   readonly turn: number;
   readonly todo: readonly TodoItem[];
   readonly files: ReadonlyMap<string, ChangedFile>;
+  readonly spent: Spent;
   readonly index: FeedIndex;
 }
 
@@ -35,6 +53,7 @@ export const emptyFeed = (): FeedView => ({
   turn: 0,
   todo: [],
   files: new Map(),
+  spent: { calls: 0, inputTokens: 0, outputTokens: 0, costUsd: 0 },
   index: emptyIndex(),
 });
 
@@ -85,8 +104,9 @@ const FOLDS: Readonly<Record<string, FoldEvent>> = {
   "agent.skill_completed": foldToolEnd,
   "command.output": foldCommandOutput,
   "agent.file_edited": foldFileEdited,
-  "agent.permission_requested": foldPermission,
-  "agent.permission_answered": foldPermission,
+  "agent.permission_requested": foldPermissionRequested,
+  "agent.permission_answered": foldPermissionAnswered,
+  PERMISSION_ANSWER_QUEUED: foldPermissionAnswered,
   "agent.heartbeat": foldHeartbeat,
   "spec.heartbeat": foldHeartbeat,
   heartbeat: foldHeartbeat,
@@ -116,17 +136,25 @@ function foldFiles(
   });
 }
 
+const foldSpent = (spent: Spent, { event_data: data }: LogEvent): Spent => ({
+  calls: spent.calls + 1,
+  inputTokens: spent.inputTokens + toInputTokens(data),
+  outputTokens: spent.outputTokens + (readNumber(data, "output_tokens") ?? 0),
+  costUsd: spent.costUsd + (readNumber(data, "cost_usd") ?? 0),
+});
+
 /** Takes the view over: only the returned one may be folded further. `events` follow `view.lastSeq` in order. */
 export function foldFeed(view: FeedView, events: readonly LogEvent[]): FeedView {
   if (events.length === 0) return view;
   const draft = new FeedDraft(view.rows, view.index);
-  let { turn, todo, files } = view;
+  let { turn, todo, files, spent } = view;
   for (const event of events) {
     draft.placed = undefined;
     pickFold(event.event_type)(draft, event);
     const at = draft.placed ?? Math.max(0, draft.rows.length - 1);
     view.index.rowOfSeq.push(at);
     turn = Math.max(turn, readNumber(event.event_data, "turn") ?? 0);
+    if (event.event_type === "agent.usage") spent = foldSpent(spent, event);
     const row = draft.rows[at];
     if (row?.kind === "todo") todo = row.items;
     for (const edit of draft.edits.splice(0)) files = foldFiles(files, edit, row?.seq ?? event.sandbox_seq);
@@ -138,6 +166,7 @@ export function foldFeed(view: FeedView, events: readonly LogEvent[]): FeedView 
     turn,
     todo,
     files,
+    spent,
     index: view.index,
   };
 }

@@ -2,7 +2,7 @@
 export { toActivityLine } from "./activity.ts";
 export { parseCast, type Cast } from "./asciicast.ts";
 export { countLines, parseDiff, type DiffLine } from "./diff.ts";
-export { emptyFeed, foldFeed, rowOfSeq, type ChangedFile, type FeedView } from "./feed.ts";
+export { emptyFeed, foldFeed, rowOfSeq, type ChangedFile, type FeedView, type Spent } from "./feed.ts";
 export {
   FEED_GROUPS,
   toGroup,

@@ -22,7 +22,7 @@ function toSearchText(row: FeedRow): string {
     case "todo":
       return row.items.map((item) => item.text).join(" ");
     case "permission":
-      return `${row.tool ?? ""} ${row.detail} ${row.answer ?? ""}`;
+      return `${row.tool ?? ""} ${row.detail} ${JSON.stringify(row.input)} ${row.answer ?? ""} ${row.note ?? ""}`;
     case "guardian":
       return `${row.title} ${row.text}`;
     case "lifecycle":

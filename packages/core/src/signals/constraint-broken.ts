@@ -3,7 +3,7 @@ import { parseConstraints } from "../constraints.ts";
 import { matchesGlob } from "../glob.ts";
 import { toWorkspacePath } from "./outside-ownership.ts";
 import { cite, type Detector, type RunContext } from "./signal.ts";
-import { isEdit, toToolCall } from "./tool-call.ts";
+import { isEdit, isFreshStart, toToolCall } from "./tool-call.ts";
 
 interface State {
   readonly seqs: readonly number[];
@@ -36,8 +36,12 @@ export const constraintBroken: Detector<State> = {
   initial: { seqs: [], what: [], said: [] },
   fold: (state, event, run) => {
     const { content, message_type: kind, file_path: file } = event.event_data;
-    if (event.event_type === "agent.message_injected" && kind === "user_message" && typeof content === "string")
-      return { ...state, said: [...state.said, content.slice(0, SAID_CHARACTERS)].slice(-KEPT) };
+    if (isFreshStart(event)) {
+      const isSaid = kind === "user_message" && typeof content === "string";
+      const said = isSaid ? [...state.said, content.slice(0, SAID_CHARACTERS)].slice(-KEPT) : state.said;
+      // Told about it, the agent begins anew: what counts is what it does then.
+      return { seqs: [], what: [], said };
+    }
     const path = isEdit(event) && typeof file === "string" ? toWorkspacePath(file) : undefined;
     const command = toToolCall(event)?.command;
     if (path === undefined && command === undefined) return state;

@@ -1,13 +1,14 @@
 /** Edits of files that the task does not own. */
 import { matchesGlob } from "../glob.ts";
 import { cite, type Detector } from "./signal.ts";
-import { isEdit } from "./tool-call.ts";
+import { isEdit, isFreshStart } from "./tool-call.ts";
 
 interface State {
   readonly seqs: readonly number[];
   readonly paths: readonly string[];
 }
 
+const NONE: State = { seqs: [], paths: [] };
 const KEPT = 20;
 const CRITICAL_EDITS = 5;
 
@@ -15,8 +16,10 @@ const CRITICAL_EDITS = 5;
 export const toWorkspacePath = (path: string): string => path.replace(/^\/workspace\//, "").replace(/^\.\//, "");
 
 export const outsideOwnership: Detector<State> = {
-  initial: { seqs: [], paths: [] },
+  initial: NONE,
   fold: (state, event, run) => {
+    // Told about it, the agent begins anew: what counts is what it does then.
+    if (isFreshStart(event)) return NONE;
     const path = event.event_data["file_path"];
     if (run.ownedFiles.length === 0 || !isEdit(event) || typeof path !== "string") return state;
     const inside = toWorkspacePath(path);

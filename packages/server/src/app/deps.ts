@@ -39,6 +39,8 @@ export interface Deps extends EventLogDeps {
   readonly instance: string;
   /** Sandboxes this process has opened its gate for. */
   readonly adopted: Set<string>;
+  /** When this process began to watch. */
+  readonly startedMs: number;
   /** Runs a background pass soon instead of at its next turn. */
   readonly wake: (loop: string) => void;
   /** Where this server is reached, known once it listens. */

@@ -2,16 +2,18 @@
 import {
   AppError,
   TERMINAL_SANDBOX_STATES,
+  type MessageId,
   type NewMessage,
   type QueuedMessage,
   type SandboxId,
 } from "@drover/contract";
+import type { Db } from "../ports/db.ts";
 import { countWaiting, insertMessage } from "../store/messages.ts";
-import { lockSandboxes } from "../store/sandboxes.ts";
+import { lockSandboxes, type SandboxRow } from "../store/sandboxes.ts";
 import { createOnce, type RequestKey } from "./create-once.ts";
 import type { Person } from "./credential.ts";
 import type { Deps } from "./deps.ts";
-import { draftSandboxEvent } from "./event-log.ts";
+import { draftSandboxEvent, type EventDraft } from "./event-log.ts";
 
 const PREVIEW_CHARACTERS = 100;
 
@@ -19,6 +21,42 @@ const toPreview = (content: string) =>
   Array.from(content.slice(0, 2 * PREVIEW_CHARACTERS))
     .slice(0, PREVIEW_CHARACTERS)
     .join("");
+
+/** Queues it in the caller's transaction, for a sandbox that the caller has locked; the event is the caller's to append. */
+export async function queueMessage(
+  tx: Db,
+  deps: Deps,
+  sandbox: SandboxRow,
+  input: NewMessage,
+  from: { readonly sender: string; readonly source: "user" | "guardian" },
+): Promise<{ readonly id: MessageId; readonly event: EventDraft }> {
+  if (sandbox.closed_at !== null || TERMINAL_SANDBOX_STATES.has(sandbox.state)) {
+    throw new AppError("sandbox.terminal", `the sandbox is ${sandbox.state}; its agent can receive nothing more`);
+  }
+  const isUrgent = input.message_type === "interrupt";
+  const id = deps.ids.message();
+  await insertMessage(tx, {
+    id,
+    sandbox_id: sandbox.id,
+    content: input.content,
+    message_type: input.message_type,
+    delivery: input.delivery,
+    is_urgent: isUrgent,
+    sender: from.sender,
+  });
+  const event = draftSandboxEvent(deps.ids, sandbox, {
+    eventType: "MESSAGE_QUEUED",
+    data: {
+      message_id: id,
+      content: toPreview(input.content),
+      message_type: input.message_type,
+      priority: isUrgent ? "high" : "normal",
+      delivery: input.delivery,
+    },
+    source: from.source,
+  });
+  return { id, event };
+}
 
 export async function sendMessage(
   deps: Deps,
@@ -30,34 +68,9 @@ export async function sendMessage(
   return createOnce(deps, key, async (tx, append): Promise<QueuedMessage> => {
     const [sandbox] = await lockSandboxes(tx, [sandboxId]);
     if (sandbox === undefined) throw new AppError("sandbox.not_found");
-    if (sandbox.closed_at !== null || TERMINAL_SANDBOX_STATES.has(sandbox.state)) {
-      throw new AppError("sandbox.terminal", `the sandbox is ${sandbox.state}; its agent can receive nothing more`);
-    }
-    const isUrgent = input.message_type === "interrupt";
-    const id = deps.ids.message();
-    await insertMessage(tx, {
-      id,
-      sandbox_id: sandboxId,
-      content: input.content,
-      message_type: input.message_type,
-      delivery: input.delivery,
-      is_urgent: isUrgent,
-      sender: actor.tokenId,
-    });
+    const { id, event } = await queueMessage(tx, deps, sandbox, input, { sender: actor.tokenId, source: "user" });
     const { count } = await countWaiting.one(tx, sandboxId);
-    await append([
-      draftSandboxEvent(deps.ids, sandbox, {
-        eventType: "MESSAGE_QUEUED",
-        data: {
-          message_id: id,
-          content: toPreview(input.content),
-          message_type: input.message_type,
-          priority: isUrgent ? "high" : "normal",
-          delivery: input.delivery,
-        },
-        source: "user",
-      }),
-    ]);
+    await append([event]);
     return { status: "queued", message_id: id, sandbox_id: sandboxId, queue_size: count };
   });
 }

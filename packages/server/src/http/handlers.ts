@@ -23,6 +23,7 @@ import { readLogs } from "../app/read-logs.ts";
 import { readSpine } from "../app/read-spine.ts";
 import { readStateAt } from "../app/read-state.ts";
 import { readSandboxTask } from "../app/read-task.ts";
+import { pageInterventions, readSupervision } from "../app/read-supervision.ts";
 import { receiveMessages } from "../app/receive-messages.ts";
 import { sendMessage } from "../app/send-message.ts";
 import { beat, getAssignment } from "../app/serve-worker.ts";
@@ -172,6 +173,9 @@ export const handlers: Handlers = {
   listPermissions: (context, { params, query }) => pagePermissions(context.deps, params.sandbox_id, query),
   answerPermission: (context, { params, body }) =>
     answerRequest(context.deps, person(context), params, body, context.requestKey),
+
+  getSupervision: (context, { params }) => readSupervision(context.deps, params.sandbox_id),
+  listInterventions: (context, { query }) => pageInterventions(context.deps, person(context), query),
 
   getAssignment: (context) => getAssignment(context.deps, worker(context)),
   heartbeat: (context, { body }) => {

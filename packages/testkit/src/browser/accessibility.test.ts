@@ -89,14 +89,16 @@ for (const [name, options] of VIEWS) {
 
 test("dialogs have no violation and give the focus back", async ({ page, product, worker }) => {
   await fill(worker);
-  await page.goto(product.url);
-  const button = page.getByRole("button", { name: "New external sandbox" });
+  await page.goto(`${product.url}/sandboxes/new`);
+  const button = page.getByRole("button", { name: "Bring your own worker instead" });
   await button.click();
   await page.getByRole("dialog").waitFor();
   expect(await findViolations(page)).toEqual([]);
   await page.keyboard.press("Escape");
   await page.getByRole("dialog").waitFor({ state: "detached" });
   expect(await button.evaluate((element) => element === document.activeElement)).toBe(true);
+  await page.goto(product.url);
+  await page.getByText("Fake work").first().waitFor();
   await page.keyboard.press("?");
   await page.getByRole("dialog", { name: "Keyboard" }).waitFor();
   expect(await findViolations(page)).toEqual([]);

@@ -19,12 +19,14 @@ test("an empty installation offers the demo and a command", async ({ page, produ
 test("a new external sandbox tells its worker's credentials once, and they work", async ({ page, product }) => {
   await openList(page, product);
   await page.keyboard.press("n");
+  await page.getByRole("button", { name: "Bring your own worker instead" }).click();
   await page.getByRole("dialog").getByRole("textbox").fill("Typed in a dialog");
   await page.getByRole("button", { name: "Create sandbox" }).click();
   const read = (name: string) => page.locator(`[data-env=${name}]`).textContent();
   const [id, token] = [await read("SANDBOX_ID"), await read("SANDBOX_TOKEN")];
   await page.keyboard.press("Escape");
   await eventually(() => page.content()).not.toContain(token);
+  await page.goto(product.url);
   const card = page.getByRole("listitem").filter({ hasText: "Typed in a dialog" });
   await card.locator("[data-state=creating]").waitFor();
   const response = await fetch(`${product.url}/api/v1/sandboxes/${id}/events`, {

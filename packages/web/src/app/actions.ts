@@ -9,11 +9,12 @@ export interface Action {
 export const ACTIONS = {
   help: { keys: "?", label: "Show this sheet", scope: "Everywhere" },
   goSandboxes: { keys: "g s", label: "Go to sandboxes", scope: "Everywhere" },
+  goAgents: { keys: "g a", label: "Go to agents", scope: "Everywhere" },
   goSettings: { keys: "g p", label: "Go to settings", scope: "Everywhere" },
   search: { keys: "/", label: "Search", scope: "Everywhere" },
   theme: { keys: "t", label: "Switch between light and dark", scope: "Everywhere" },
   close: { keys: "Esc", label: "Close, or leave a field", scope: "Everywhere" },
-  create: { keys: "n", label: "New external sandbox", scope: "Sandboxes" },
+  create: { keys: "n", label: "New sandbox", scope: "Everywhere" },
   nextSandbox: { keys: "j", label: "Next sandbox", scope: "Sandboxes" },
   previousSandbox: { keys: "k", label: "Previous sandbox", scope: "Sandboxes" },
   nextEvent: { keys: "j", label: "Next event", scope: "A run" },

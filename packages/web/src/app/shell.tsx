@@ -1,6 +1,6 @@
 /** What every page stands in: rail, top bar, skip link, keys, toasts. Below 768 px the rail is a bar at the bottom. */
 import { Link, Outlet, useMatchRoute, useNavigate } from "@tanstack/react-router";
-import { Boxes, CircleHelp, MoonStar, Settings2, Sun } from "lucide-react";
+import { Bot, Boxes, CircleHelp, MoonStar, Settings2, Sun } from "lucide-react";
 import { lazy, Suspense, useEffect, useState } from "react";
 import { startFleet } from "../data/fleet.ts";
 import { isDark, toggleTheme, usePreferences } from "../data/preferences.ts";
@@ -18,6 +18,7 @@ const Toasts = lazy(() => import("./toasts.tsx").then((module) => ({ default: mo
 
 const PLACES = [
   { to: "/", label: "Sandboxes", icon: Boxes, action: "goSandboxes" },
+  { to: "/agents", label: "Agents", icon: Bot, action: "goAgents" },
   { to: "/settings", label: "Settings", icon: Settings2, action: "goSettings" },
 ] as const;
 
@@ -56,7 +57,8 @@ function Places({ isBar = false }: { readonly isBar?: boolean }) {
 export function Shell() {
   const navigate = useNavigate();
   const isAt = useMatchRoute();
-  const isRun = isAt({ to: "/sandboxes/$sandboxId" }) !== false;
+  const run = isAt({ to: "/sandboxes/$sandboxId" });
+  const isRun = run !== false && run.sandboxId !== "new";
   const [isHelpOpen, setHelpOpen] = useState(false);
   const theme = usePreferences((preferences) => preferences.theme);
   // A run has a stream of its own; a second one would carry the same events twice.
@@ -64,6 +66,8 @@ export function Shell() {
   useKeys({
     help: () => setHelpOpen(true),
     goSandboxes: () => void navigate({ to: "/" }),
+    goAgents: () => void navigate({ to: "/agents" }),
+    create: () => void navigate({ to: "/sandboxes/new" }),
     goSettings: () => void navigate({ to: "/settings" }),
     theme: () => void toggleTheme(),
     close: (event) => event.target instanceof HTMLElement && event.target.blur(),

@@ -11,6 +11,11 @@ const day = new Intl.DateTimeFormat("en-GB", {
 
 export const formatCount = (value: number): string => number.format(value);
 
+const short = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 });
+
+/** `812`, `18.2K`, `1.4M`. */
+export const formatShort = (value: number): string => short.format(value);
+
 export const formatClock = (at: string): string => clock.format(new Date(at));
 
 export const formatDay = (at: string): string => day.format(new Date(at));

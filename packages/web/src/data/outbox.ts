@@ -11,6 +11,8 @@ export interface Outgoing {
   readonly sandboxId: string;
   readonly text: string;
   readonly messageType: Extract<MessageType, "user_message" | "interrupt">;
+  /** Into the turn that runs, or kept for the next one. */
+  readonly delivery: "steer" | "queue";
   readonly at: string;
   /** The newest event known when it was sent: its echo comes later. */
   readonly afterSeq: number;
@@ -41,14 +43,19 @@ async function post(message: Outgoing): Promise<void> {
   change(message.key, { status: "sending", error: null });
   await client
     .sendMessage(
-      { params: { sandbox_id: message.sandboxId }, body: { content: message.text, message_type: message.messageType } },
+      {
+        params: { sandbox_id: message.sandboxId },
+        body: { content: message.text, message_type: message.messageType, delivery: message.delivery },
+      },
       { idempotencyKey: message.key, retries: 1 },
     )
     .then((reply) => change(message.key, { status: "queued", messageId: reply.message_id }))
     .catch((error: unknown) => change(message.key, { status: "failed", error: toReason(error) }));
 }
 
-export function sendMessage(given: Pick<Outgoing, "sandboxId" | "text" | "messageType" | "afterSeq">): void {
+export function sendMessage(
+  given: Pick<Outgoing, "sandboxId" | "text" | "messageType" | "delivery" | "afterSeq">,
+): void {
   const message: Outgoing = {
     ...given,
     key: newKey(),

@@ -10,13 +10,15 @@ import { cx } from "../ui/class-names.ts";
 import { Choice } from "../ui/field.tsx";
 import { Kbd } from "../ui/kbd.tsx";
 
-type Mode = "user_message" | "interrupt";
+type Mode = "steer" | "queue" | "interrupt";
 const MODES: readonly { readonly value: Mode; readonly label: string }[] = [
-  { value: "user_message", label: "Message" },
+  { value: "steer", label: "Now" },
+  { value: "queue", label: "Next turn" },
   { value: "interrupt", label: "Interrupt" },
 ];
 const NOTES: Readonly<Record<Mode, string>> = {
-  user_message: "Reaches the agent before its next action.",
+  steer: "Reaches the agent before its next action.",
+  queue: "Waits until this turn has ended.",
   interrupt: "Stops the turn that runs; the session is kept.",
 };
 const PAUSED_NOTE = "The sandbox is paused: this waits until it goes on.";
@@ -30,13 +32,13 @@ interface ComposerProps {
 
 export function Composer({ sandbox, mayOperate, head }: ComposerProps) {
   const [text, setText] = useState(() => readDraft(sandbox.id));
-  const [mode, setMode] = useState<Mode>("user_message");
+  const [mode, setMode] = useState<Mode>("steer");
   const [isAsked, setAsked] = useState(false);
   const field = useRef<HTMLTextAreaElement>(null);
   useEffect(() => keepDraft(sandbox.id, text), [sandbox.id, text]);
   useKeys({
     message: () => {
-      setMode("user_message");
+      setMode("steer");
       field.current?.focus();
     },
     interrupt: () => {
@@ -68,9 +70,15 @@ export function Composer({ sandbox, mayOperate, head }: ComposerProps) {
     if (!canSend) return;
     // An interrupt asks once.
     if (mode === "interrupt" && !isAsked) return setAsked(true);
-    sendMessage({ sandboxId: sandbox.id, text: content, messageType: mode, afterSeq: head });
+    sendMessage({
+      sandboxId: sandbox.id,
+      text: content,
+      messageType: mode === "interrupt" ? "interrupt" : "user_message",
+      delivery: mode === "queue" ? "queue" : "steer",
+      afterSeq: head,
+    });
     setText("");
-    setMode("user_message");
+    setMode("steer");
     setAsked(false);
   };
   const onKeyDown = (event: KeyboardEvent) => {
@@ -108,7 +116,7 @@ export function Composer({ sandbox, mayOperate, head }: ComposerProps) {
         />
         <div className="flex items-center gap-3 px-2 pb-2">
           <Choice
-            label="Kind of message"
+            label="When it reaches the agent"
             value={mode}
             options={MODES}
             onChange={(next) => {

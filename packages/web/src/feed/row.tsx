@@ -3,8 +3,9 @@ import type { FeedRow } from "@drover/contract/views";
 import { memo, type ReactNode } from "react";
 import { Boundary } from "../ui/boundary.tsx";
 import { Edits } from "./rows/edit.tsx";
+import { Permission } from "./rows/permission.tsx";
 import { AgentMessage, Person, Thinking } from "./rows/said.tsx";
-import { Guardian, Heartbeats, Lifecycle, Permission, RunError, Unknown, Usage } from "./rows/system.tsx";
+import { Guardian, Heartbeats, Lifecycle, RunError, Unknown, Usage } from "./rows/system.tsx";
 import { Command, OtherTool, Reads, Todo } from "./rows/tools.tsx";
 
 function draw(row: FeedRow): ReactNode {

@@ -24,6 +24,8 @@ export class Openness {
 export interface RunContextValue {
   readonly sandboxId: string;
   readonly openness: Openness;
+  /** This person may answer, and somebody is there to hear it. */
+  readonly mayAnswer: boolean;
   readonly onFullDiff: (seq: number, at: number) => void;
   readonly onCopyLink: (seq: number) => void;
 }

@@ -1,7 +1,8 @@
 /** Who works here, in which state, and for how long. */
 import type { Sandbox } from "@drover/contract";
+import type { Spent } from "@drover/contract/views";
 import type { ReactNode } from "react";
-import { formatCount, formatSpan } from "../data/format.ts";
+import { formatCost, formatCount, formatShort, formatSpan } from "../data/format.ts";
 import { useNow } from "../data/now.ts";
 import { toTitle } from "../data/sandbox-title.ts";
 import { Liveness } from "../ui/liveness.tsx";
@@ -11,12 +12,13 @@ import { RunActions } from "./run-actions.tsx";
 
 interface RunHeaderProps {
   readonly sandbox: Sandbox;
+  readonly spent: Spent;
   readonly mayOperate: boolean;
   readonly isLoadingHistory: boolean;
   readonly loaded: number;
 }
 
-export function RunHeader({ sandbox, mayOperate, isLoadingHistory, loaded }: RunHeaderProps) {
+export function RunHeader({ sandbox, spent, mayOperate, isLoadingHistory, loaded }: RunHeaderProps) {
   return (
     <div className="flex flex-wrap items-center gap-x-4 gap-y-1.5 border-b border-line px-3 py-2.5 md:px-5">
       <StateBadge state={sandbox.state} />
@@ -36,6 +38,16 @@ export function RunHeader({ sandbox, mayOperate, isLoadingHistory, loaded }: Run
             ? `${formatCount(loaded)} of ${formatCount(sandbox.event_count)}`
             : formatCount(sandbox.event_count)}
         </Figure>
+        {spent.calls > 0 && (
+          <>
+            <Figure name="tokens">
+              <span title={`${formatCount(spent.inputTokens)} in, ${formatCount(spent.outputTokens)} out`}>
+                {formatShort(spent.inputTokens + spent.outputTokens)}
+              </span>
+            </Figure>
+            <Figure name="cost">{formatCost(spent.costUsd)}</Figure>
+          </>
+        )}
         {sandbox.generation > 1 && <Figure name="generation">{sandbox.generation}</Figure>}
         <Figure name="for">
           <Elapsed sandbox={sandbox} />

@@ -35,6 +35,7 @@ import { copyText } from "../ui/copy.tsx";
 import { Problem } from "../ui/problem.tsx";
 import { RunHeader } from "./run-header.tsx";
 import { notify } from "../ui/notify.ts";
+import { Provisioning } from "./provisioning.tsx";
 import { RunTabs } from "./run-tabs.tsx";
 
 // Few look into them, and a terminal is heavy: each comes when it is opened.
@@ -94,18 +95,20 @@ function Run({ sandboxId }: { readonly sandboxId: string }) {
     if (await copyText(link.href)) notify.good(`Link to event ${seq} copied`);
     else notify.bad("The browser did not allow copying.");
   }, []);
+  const mayOperate = whoami.data === undefined || VERBS_OF_ROLE[whoami.data.role].includes("operate");
+  const mayAnswer = mayOperate && sandbox.data !== undefined && !TERMINAL_SANDBOX_STATES.has(sandbox.data.state);
   const context = useMemo(
     () => ({
       sandboxId,
       openness,
+      mayAnswer,
       onFullDiff: (seq: number, at: number) => setDiff({ seq, at }),
       onCopyLink: (seq: number) => void onCopyLink(seq),
     }),
-    [sandboxId, openness, onCopyLink],
+    [sandboxId, openness, mayAnswer, onCopyLink],
   );
   const diffRow = diff === undefined ? undefined : view.rows[rowOfSeq(view, diff.seq)];
   const edit = diffRow?.kind === "edit" ? diffRow.edits[diff?.at ?? 0] : undefined;
-  const mayOperate = whoami.data === undefined || VERBS_OF_ROLE[whoami.data.role].includes("operate");
   const error = sandbox.error ?? log?.error;
 
   if (error !== undefined && error !== null) {
@@ -128,6 +131,7 @@ function Run({ sandboxId }: { readonly sandboxId: string }) {
           ) : (
             <RunHeader
               sandbox={sandbox.data}
+              spent={view.spent}
               mayOperate={mayOperate}
               isLoadingHistory={log?.isLoading ?? true}
               loaded={view.lastSeq === 0 ? 0 : view.lastSeq - view.firstSeq + 1}
@@ -136,6 +140,7 @@ function Run({ sandboxId }: { readonly sandboxId: string }) {
           <RunTabs sandboxId={sandboxId} tab={search.tab ?? "activity"} changed={view.files.size} />
           {search.tab === undefined ? (
             <>
+              {sandbox.data !== undefined && <Provisioning sandbox={sandbox.data} events={log?.events ?? []} />}
               <FilterBar
                 kinds={kinds}
                 counts={counts}

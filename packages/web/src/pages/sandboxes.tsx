@@ -63,7 +63,6 @@ export function SandboxesPage() {
     links[Math.max(0, Math.min(links.length - 1, at + step))]?.focus();
   };
   useKeys({
-    create: () => setCreating(true),
     nextSandbox: () => moveBy(1),
     previousSandbox: () => moveBy(-1),
   });
@@ -79,11 +78,11 @@ export function SandboxesPage() {
           <span className="hidden text-sm text-ink-3 sm:inline">{formatCount(open.length)} open</span>
         )}
         <span className="flex-1" />
-        <Tooltip label="New external sandbox" action="create">
-          <Button look="solid" onClick={() => setCreating(true)}>
+        <Tooltip label="New sandbox" action="create">
+          <Button look="solid" onClick={() => void navigate({ to: "/sandboxes/new" })}>
             <Plus size={16} aria-hidden />
             <span className="max-sm:sr-only">New</span>
-            <span className="sr-only"> external sandbox</span>
+            <span className="sr-only"> sandbox</span>
           </Button>
         </Tooltip>
       </TopBar>

@@ -4,7 +4,6 @@ import type {
   GuardianRow,
   HeartbeatsRow,
   LifecycleRow,
-  PermissionRow,
   Tone,
   UnknownRow,
   UsageRow,
@@ -18,7 +17,6 @@ import {
   Hourglass,
   OctagonX,
   ShieldCheck,
-  ShieldQuestion,
   TriangleAlert,
   Zap,
 } from "lucide-react";
@@ -75,20 +73,6 @@ export function Guardian({ row }: { readonly row: GuardianRow }) {
         <span className="truncate text-ink-3">{row.text}</span>
       </RowToggle>
       {isOpen && <Json value={row.data} label="What the guardian wrote" />}
-    </RowFrame>
-  );
-}
-
-export function Permission({ row }: { readonly row: PermissionRow }) {
-  return (
-    <RowFrame row={row} icon={ShieldQuestion} tone={row.answer === null ? "text-wait-ink" : "text-ink-2"}>
-      <p className="flex min-h-6 flex-wrap items-center gap-x-2 text-sm">
-        <span className={cx("font-semibold", row.answer === null && "text-wait-ink")}>
-          {row.answer === null ? "Asks for permission" : `Permission: ${row.answer}`}
-        </span>
-        {row.tool !== null && <code className="font-mono text-xs">{row.tool}</code>}
-        <span className="min-w-0 text-ink-2 break-words">{row.detail}</span>
-      </p>
     </RowFrame>
   );
 }

@@ -1,0 +1,162 @@
+/** The guardian: reads the signs of every running agent, does what its ladder says, and keeps whether it helped. */
+import {
+  decideIntervention,
+  decideOutcome,
+  readSignals,
+  toNudge,
+  type GuardianSettings,
+  type Intention,
+  type Signal,
+} from "@drover/core";
+import { AppError, TERMINAL_SANDBOX_STATES, type InterventionId, type MessageId } from "@drover/contract";
+import { lockSandboxes } from "../store/sandboxes.ts";
+import {
+  countSteps,
+  findInjected,
+  insertIntervention,
+  listInterventionsOf,
+  listWatched,
+  settleIntervention,
+  type InterventionRow,
+  type WatchedRow,
+} from "../store/supervision.ts";
+import type { Deps } from "./deps.ts";
+import { draftSandboxEvent, writeWithEvents } from "./event-log.ts";
+import { foldRun, toRunContext, type Folded } from "./fold-run.ts";
+import { pauseByServer, stopByServer } from "./act-on-sandbox.ts";
+import { queueMessage } from "./send-message.ts";
+
+const BATCH = 1_000;
+const HISTORY = 50;
+const AT_ONCE = 5;
+
+const toSettings = ({ config }: Deps): GuardianSettings => ({
+  mode: config.guardianMode,
+  coolDownMs: config.guardianCoolDownSeconds * 1_000,
+  mostPerSandbox: config.guardianMaxInterventions,
+});
+
+/** Follows what was done to its effect: was the agent given it, did it go on, is the sign gone. */
+async function settle(deps: Deps, row: WatchedRow, past: InterventionRow, signals: readonly Signal[]): Promise<void> {
+  const injected =
+    past.message_id === null
+      ? past.at_seq
+      : (past.injected_seq ?? (await findInjected.maybe(deps.db, row.id, past.at_seq, past.message_id))?.seq ?? null);
+  const { steps } = await countSteps.one(deps.db, row.id, injected ?? past.at_seq);
+  const held = signals.find(({ signal }) => signal === past.signal);
+  const outcome = decideOutcome({
+    isInjected: injected !== null,
+    steps,
+    isStillThere: held !== undefined,
+    isWorse:
+      row.state === "failed" ||
+      (past.level !== "critical" && signals.some((one) => one.signal !== past.signal && one.level === "critical")),
+    isEnded: TERMINAL_SANDBOX_STATES.has(row.state) || row.state === "completed",
+    elapsedMs: deps.clock.now().getTime() - past.created_at.getTime(),
+  });
+  const isFollowed = injected !== null && past.message_id !== null && past.injected_seq === null;
+  if (outcome !== "pending" || isFollowed)
+    await settleIntervention(deps.db, past.id, outcome, past.message_id === null ? null : injected);
+}
+
+/** What a nudge says, in the transaction that records it: an intervention without its message, or the other way round, is none. */
+async function record(deps: Deps, row: WatchedRow, intention: Intention, atSeq: number): Promise<boolean> {
+  const id = `int-${deps.ids.event().replaceAll("-", "").slice(-12)}` as InterventionId;
+  const { signal, rung } = intention;
+  const { mode } = toSettings(deps);
+  return writeWithEvents(deps, async (tx, append) => {
+    const [sandbox] = await lockSandboxes(tx, [row.id]);
+    if (sandbox === undefined || TERMINAL_SANDBOX_STATES.has(sandbox.state)) return false;
+    const isSpoken = rung === "nudge";
+    const message = isSpoken
+      ? await queueMessage(
+          tx,
+          deps,
+          sandbox,
+          { content: toNudge(intention), message_type: "guardian_nudge", delivery: "steer" },
+          { sender: "guardian", source: "guardian" },
+        )
+      : undefined;
+    const messageId: MessageId | null = message?.id ?? null;
+    await insertIntervention(tx, {
+      id,
+      sandbox_id: row.id,
+      project_id: row.project_id,
+      signal: signal.signal,
+      level: signal.level,
+      rung,
+      mode,
+      reason: signal.detail,
+      seqs: [...signal.seqs],
+      message_id: messageId,
+      at_seq: atSeq,
+    });
+    await append([
+      draftSandboxEvent(deps.ids, sandbox, {
+        eventType: "guardian.steering.intervention",
+        data: {
+          intervention_id: id,
+          steering_type: signal.level === "critical" ? "correction" : "guidance",
+          signal: signal.signal,
+          level: signal.level,
+          rung,
+          mode,
+          reason: signal.detail,
+          evidence: [...signal.seqs],
+          message: isSpoken ? toNudge(intention) : null,
+          message_id: messageId,
+          needs_person: rung === "ask" || rung === "pause" || rung === "stop",
+          actor_type: "guardian",
+        },
+        source: "guardian",
+      }),
+      ...(message === undefined ? [] : [message.event]),
+    ]);
+    return true;
+  });
+}
+
+async function act(deps: Deps, row: WatchedRow, { rung, signal }: Intention, abort: AbortSignal): Promise<void> {
+  if (rung === "pause") await pauseByServer(deps, row.id, `guardian: ${signal.signal}`, abort);
+  if (rung === "stop") await stopByServer(deps, row.id, `guardian: ${signal.signal}`);
+}
+
+async function guard(deps: Deps, row: WatchedRow, abort: AbortSignal): Promise<boolean> {
+  const folded: Folded | undefined = await foldRun(deps, row);
+  if (folded === undefined) return false;
+  const signals = readSignals(folded.signals, toRunContext(row), deps.clock.now().getTime());
+  const before = await listInterventionsOf(deps.db, row.id, HISTORY);
+  for (const past of before) if (past.outcome === "pending") await settle(deps, row, past, signals);
+  if (row.state !== "running") return false;
+  const history = (await listInterventionsOf(deps.db, row.id, HISTORY)).map((past) => ({
+    signal: past.signal,
+    rung: past.rung,
+    atMs: past.created_at.getTime(),
+    outcome: past.outcome,
+  }));
+  const intention = decideIntervention(signals, history, toSettings(deps), deps.clock.now().getTime());
+  if (intention === undefined || !(await record(deps, row, intention, folded.cursorSeq))) return false;
+  await act(deps, row, intention, abort);
+  return true;
+}
+
+export async function runGuardianOnce(deps: Deps, abort: AbortSignal): Promise<{ looked: number; intervened: number }> {
+  const rows = (await listWatched(deps.db, BATCH)).filter(({ state }) => state !== "pending" && state !== "creating");
+  let intervened = 0;
+  for (let start = 0; start < rows.length; start += AT_ONCE) {
+    const done = await Promise.all(
+      rows.slice(start, start + AT_ONCE).map((row) =>
+        // Expected: the provider is away, or the run ended meanwhile. The next beat looks again.
+        guard(deps, row, abort).catch((error: unknown) => {
+          deps.log.warn("guardian.failed", {
+            sandbox: row.id,
+            reason: error instanceof AppError ? error.message : String(error),
+          });
+          return false;
+        }),
+      ),
+    );
+    intervened += done.filter(Boolean).length;
+  }
+  return { looked: rows.length, intervened };
+}

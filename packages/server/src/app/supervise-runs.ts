@@ -1,0 +1,119 @@
+/** Looks after every run that has not ended: names its condition, speaks to the quiet, ends the dead, leaves the slow alone. */
+import { decideCondition, decideWatch, step, SANDBOX, type Finding, type WatchLimits } from "@drover/core";
+import { AppError, type Config, type SandboxId } from "@drover/contract";
+import { closeSandbox, lockSandboxes, revokeSandboxTokens } from "../store/sandboxes.ts";
+import { claimNudge, listWatched, saveCondition, type WatchedRow } from "../store/supervision.ts";
+import type { Deps } from "./deps.ts";
+import { draftSandboxEvent, draftTransition, writeWithEvents } from "./event-log.ts";
+import { foldRun } from "./fold-run.ts";
+import { queueMessage } from "./send-message.ts";
+
+const BATCH = 1_000;
+const MINUTE_MS = 60_000;
+
+const NUDGES = {
+  idle: "You have done nothing for a while. Go on with the next step, or complete the task if it is done.",
+  stuck:
+    "Nothing has come from you for a while. If something hangs, stop it and go on; if you wait for something, say for what.",
+} as const;
+
+const toWatchLimits = (config: Config): WatchLimits => ({
+  heartbeatMs: config.heartbeatIntervalSeconds * 1_000,
+  deadMs: config.deadThresholdSeconds * 1_000,
+  idleMs: config.idleThresholdMinutes * MINUTE_MS,
+  stuckMs: config.stuckThresholdMinutes * MINUTE_MS,
+  afterCompletionMs: config.postCompletionSeconds * 1_000,
+  graceMs: config.nudgeGraceMinutes * MINUTE_MS,
+});
+
+async function nudge(deps: Deps, row: WatchedRow, { condition, sinceMs }: Finding): Promise<boolean> {
+  const content = NUDGES[condition === "idle" ? "idle" : "stuck"];
+  return writeWithEvents(deps, async (tx, append) => {
+    const [sandbox] = await lockSandboxes(tx, [row.id]);
+    if (sandbox === undefined) return false;
+    const mine = await claimNudge.maybe(tx, row.id, new Date(sinceMs), deps.clock.now());
+    if (mine === undefined) return false;
+    const { event } = await queueMessage(
+      tx,
+      deps,
+      sandbox,
+      { content, message_type: "guardian_nudge", delivery: "steer" },
+      { sender: "guardian", source: "guardian" },
+    );
+    await append([event]);
+    return true;
+  });
+}
+
+/** An external one is over at once; any other is destroyed by the reaper, which saves what it can before. */
+async function end(
+  deps: Deps,
+  id: SandboxId,
+  { on, cause }: { readonly on: "failed" | "terminated"; readonly cause: string },
+  idleSeconds: number,
+): Promise<boolean> {
+  const isEnded = await writeWithEvents(deps, async (tx, append) => {
+    const [row] = await lockSandboxes(tx, [id]);
+    if (row === undefined) return false;
+    // A completed run stays what it is, whatever became of its worker.
+    const trigger = row.state === "completed" ? "terminated" : on;
+    const next = step(SANDBOX, row.state, trigger);
+    if (!next.ok) return false;
+    if (row.provider === "external") {
+      await closeSandbox(tx, id);
+      await revokeSandboxTokens(tx, id);
+    }
+    await append([
+      draftTransition(deps.ids, row, { from: row.state, to: next.to, cause }, null),
+      draftSandboxEvent(deps.ids, row, {
+        eventType: "TERMINATED_IDLE",
+        data: { reason: cause, idle_duration_seconds: idleSeconds, task_id: row.task_id, transcript_saved: false },
+      }),
+    ]);
+    return true;
+  });
+  if (isEnded) {
+    deps.credentials.forget();
+    deps.wake("reap-sandboxes");
+  }
+  return isEnded;
+}
+
+async function look(
+  deps: Deps,
+  row: WatchedRow,
+  limits: WatchLimits,
+  watchingSinceMs: number,
+): Promise<"nudged" | "ended" | "left"> {
+  const folded = await foldRun(deps, row);
+  if (folded === undefined) return "left";
+  const nowMs = deps.clock.now().getTime();
+  // Nobody could be heard before this process watched: silence counts from then.
+  const startedMs = Math.max((row.started_at ?? row.created_at).getTime(), watchingSinceMs);
+  const contactMs = Math.max(folded.watch.contactMs ?? 0, row.last_contact_at?.getTime() ?? 0);
+  const facts = { ...folded.watch, contactMs };
+  const finding = decideCondition({ state: row.state, startedMs, facts }, limits, nowMs);
+  if (finding.condition !== row.condition)
+    await saveCondition(deps.db, row.id, finding.condition, new Date(finding.sinceMs));
+  const act = decideWatch(finding, row.nudged_at?.getTime() ?? null, limits, nowMs);
+  if (act.kind === "nudge") return (await nudge(deps, row, finding)) ? "nudged" : "left";
+  if (act.kind === "leave") return "left";
+  const idleSeconds = Math.round((nowMs - finding.sinceMs) / 1_000);
+  return (await end(deps, row.id, act, idleSeconds)) ? "ended" : "left";
+}
+
+export async function superviseRunsOnce(deps: Deps): Promise<{ looked: number; nudged: number; ended: number }> {
+  const limits = toWatchLimits(deps.config);
+  const counts = { looked: 0, nudged: 0, ended: 0, left: 0 };
+  for (const row of await listWatched(deps.db, BATCH)) {
+    // Expected: it ended while it was looked at. Nothing is concluded from that.
+    const outcome = await look(deps, row, limits, deps.startedMs).catch((error: unknown) => {
+      if (!(error instanceof AppError)) throw error;
+      deps.log.debug("supervision.look_failed", { sandbox: row.id, reason: error.message });
+      return "left" as const;
+    });
+    counts.looked += 1;
+    counts[outcome] += 1;
+  }
+  return counts;
+}

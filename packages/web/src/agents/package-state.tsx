@@ -1,0 +1,97 @@
+/** How far an agent's package is, and the button for the next step. */
+import { VERBS_OF_ROLE, type AgentPackage } from "@drover/contract";
+import { useMutation, useQuery } from "@tanstack/react-query";
+import { CircleCheck, Download, LoaderCircle, TriangleAlert } from "lucide-react";
+import { client } from "../data/client.ts";
+import { formatBytes } from "../data/format.ts";
+import { queryClient, whoamiQuery } from "../data/queries.ts";
+import { Button } from "../ui/button.tsx";
+import { notify } from "../ui/notify.ts";
+import { packagesQuery } from "./queries.ts";
+
+function useMayAdminister(): boolean {
+  const whoami = useQuery(whoamiQuery);
+  return whoami.data !== undefined && VERBS_OF_ROLE[whoami.data.role].includes("administer");
+}
+
+function keepPackage(changed: AgentPackage): void {
+  queryClient.setQueryData(packagesQuery.queryKey, (old) =>
+    old === undefined ? old : { items: old.items.map((item) => (item.name === changed.name ? changed : item)) },
+  );
+}
+
+function Progress({ percent, label }: { readonly percent: number; readonly label: string }) {
+  return (
+    <div
+      role="progressbar"
+      aria-label={label}
+      aria-valuenow={percent}
+      aria-valuemin={0}
+      aria-valuemax={100}
+      className="h-1.5 w-full overflow-hidden rounded-full bg-sunken"
+    >
+      <div className="h-full rounded-full bg-live transition-[width] duration-500" style={{ width: `${percent}%` }} />
+    </div>
+  );
+}
+
+export function PackageState({ item }: { readonly item: AgentPackage }) {
+  const mayAdminister = useMayAdminister();
+  const install = useMutation({
+    mutationFn: () => client.installAgentPackage({ params: { name: item.name } }),
+    onSuccess: keepPackage,
+    onError: (error) => notify.bad(`Not installed: ${error.message}`),
+  });
+  if (item.state === "installed")
+    return (
+      <span className="inline-flex items-center gap-1.5 text-xs font-medium text-live-ink">
+        <CircleCheck size={14} aria-hidden /> installed
+      </span>
+    );
+  if (item.state === "installing")
+    return (
+      <div className="flex w-40 flex-col gap-1">
+        <span className="inline-flex items-center gap-1.5 text-xs text-ink-2 tabular-nums">
+          <LoaderCircle size={13} className="animate-spin" aria-hidden /> {item.progress_percent ?? 0}% of{" "}
+          {formatBytes(item.size_bytes)}
+        </span>
+        <Progress percent={item.progress_percent ?? 0} label={`Installing ${item.title}`} />
+      </div>
+    );
+  if (!mayAdminister) return <code className="font-mono text-xs text-ink-3">drover agents install {item.name}</code>;
+  return (
+    <div className="flex items-center gap-3">
+      {item.state === "failed" && (
+        <span className="inline-flex items-center gap-1 text-xs text-fail-ink">
+          <TriangleAlert size={13} aria-hidden /> failed
+        </span>
+      )}
+      <Button size="small" className="max-md:h-9" disabled={install.isPending} onClick={() => install.mutate()}>
+        <Download size={13} /> {item.state === "failed" ? "Try again" : "Install"}
+        <span className="font-normal text-ink-3">{formatBytes(item.size_bytes)}</span>
+        <span className="sr-only"> {item.title}</span>
+      </Button>
+    </div>
+  );
+}
+
+export function RemovePackage({ item }: { readonly item: AgentPackage }) {
+  const mayAdminister = useMayAdminister();
+  const remove = useMutation({
+    mutationFn: () => client.removeAgentPackage({ params: { name: item.name } }),
+    onSuccess: keepPackage,
+    onError: (error) => notify.bad(`Not removed: ${error.message}`),
+  });
+  if (!mayAdminister || item.state !== "installed") return null;
+  return (
+    <Button
+      size="small"
+      look="ghost"
+      disabled={remove.isPending}
+      onClick={() => remove.mutate()}
+      aria-label={`Remove ${item.title}`}
+    >
+      Remove
+    </Button>
+  );
+}

@@ -1,0 +1,288 @@
+/** A new sandbox: what should be done, by whom, where, and within which limits. */
+import { ClientError } from "@drover/client";
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { Link, useNavigate } from "@tanstack/react-router";
+import { ChevronLeft, ChevronRight, LoaderCircle } from "lucide-react";
+import {
+  lazy,
+  Suspense,
+  useEffect,
+  useMemo,
+  useRef,
+  useState,
+  type FormEvent,
+  type KeyboardEvent,
+  type ReactNode,
+} from "react";
+import { TopBar } from "../app/top-bar-slot.tsx";
+import { client } from "../data/client.ts";
+import { projectsQuery } from "../data/queries.ts";
+import { Button } from "../ui/button.tsx";
+import { CopyButton } from "../ui/copy.tsx";
+import { Field } from "../ui/field.tsx";
+import { Problem } from "../ui/problem.tsx";
+import { Select, TextArea } from "../ui/select.tsx";
+import {
+  findComplaints,
+  forgetPrompt,
+  keepDraft,
+  readDraft,
+  toComplaints,
+  toRequest,
+  type Draft,
+  type Part,
+} from "./draft.ts";
+import { RuntimeChoice } from "./runtime-choice.tsx";
+
+const NewExternal = lazy(() => import("../pages/new-external.tsx").then((module) => ({ default: module.NewExternal })));
+
+const PROVIDERS = [
+  { value: "", label: "As configured" },
+  { value: "local", label: "This machine" },
+  { value: "docker", label: "Docker or Podman" },
+  { value: "daytona", label: "Daytona" },
+];
+const NETWORKS = [
+  { value: "", label: "As configured" },
+  { value: "none", label: "None" },
+  { value: "allowlist", label: "Only what is listed" },
+  { value: "open", label: "Open" },
+];
+const MODES = [
+  { value: "", label: "As configured" },
+  { value: "acceptEdits", label: "Edits are fine, ask for the rest" },
+  { value: "default", label: "Ask for everything" },
+  { value: "plan", label: "Plan only" },
+  { value: "dontAsk", label: "Never ask, refuse instead" },
+  { value: "bypassPermissions", label: "Everything is fine" },
+];
+const POLICIES = [
+  { value: "", label: "As configured" },
+  { value: "ask", label: "A person" },
+  { value: "allow", label: "Nobody: allow" },
+  { value: "deny", label: "Nobody: refuse" },
+];
+const MODELS: Readonly<Record<string, readonly string[]>> = {
+  claude: ["claude-opus-4-8", "claude-sonnet-5", "claude-haiku-4-5"],
+  "claude-acp": ["claude-opus-4-8", "claude-sonnet-5", "claude-haiku-4-5"],
+  codex: ["gpt-5.5-codex", "gpt-5.5"],
+  gemini: ["gemini-3-pro", "gemini-3-flash"],
+};
+
+export function NewSandboxPage() {
+  const navigate = useNavigate();
+  const queries = useQueryClient();
+  const projects = useQuery(projectsQuery);
+  const [draft, setDraft] = useState<Draft>(readDraft);
+  const [isTried, setTried] = useState(false);
+  const [isExternal, setExternal] = useState(false);
+  const form = useRef<HTMLFormElement>(null);
+  useEffect(() => {
+    document.title = "New sandbox · Drover";
+  }, []);
+  useEffect(() => keepDraft(draft), [draft]);
+
+  const create = useMutation({
+    mutationFn: () => client.createSandbox({ body: toRequest(draft) }),
+    onSuccess: (sandbox) => {
+      forgetPrompt(draft);
+      void queries.invalidateQueries({ queryKey: ["sandboxes"] });
+      return navigate({ to: "/sandboxes/$sandboxId", params: { sandboxId: sandbox.id } });
+    },
+  });
+  const own = findComplaints(draft);
+  const refused = create.error instanceof ClientError ? toComplaints(create.error) : {};
+  const complaints = isTried ? { ...refused, ...own } : refused;
+  const count = Object.keys(complaints).length;
+
+  const change = (part: Part) => (value: string) => {
+    setDraft((old) => ({ ...old, [part]: value }));
+    if (create.isError) create.reset();
+  };
+  const bind = (part: Part) => ({
+    value: draft[part],
+    complaint: complaints[part],
+    onChange: (event: { readonly target: { readonly value: string } }) => change(part)(event.target.value),
+  });
+  const submit = (event?: FormEvent) => {
+    event?.preventDefault();
+    setTried(true);
+    if (Object.keys(own).length === 0) create.mutate();
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.key === "Enter" && (event.metaKey || event.ctrlKey)) submit();
+  };
+  // Whoever sent something incomplete is led to the first field that says so.
+  useEffect(() => {
+    if (isTried && count > 0) form.current?.querySelector<HTMLElement>("[aria-invalid=true]")?.focus();
+    // oxlint-disable-next-line react-hooks/exhaustive-deps -- only when something was tried, not at each letter
+  }, [isTried, create.isError]);
+
+  return (
+    <div className="h-full overflow-y-auto" tabIndex={-1}>
+      <TopBar>
+        <Link
+          to="/"
+          className="-ml-2 inline-flex h-8 items-center gap-1 rounded-lg px-2 text-sm text-ink-2 hover:bg-hover hover:text-ink"
+        >
+          <ChevronLeft size={16} aria-hidden /> Sandboxes
+        </Link>
+        <span className="flex-1" />
+      </TopBar>
+      <div className="mx-auto grid max-w-6xl gap-8 px-4 py-6 md:px-6 xl:grid-cols-[minmax(0,1fr)_22rem]">
+        <form ref={form} noValidate onSubmit={submit} onKeyDown={onKeyDown} className="flex min-w-0 flex-col gap-6">
+          <div className="flex flex-wrap items-baseline justify-between gap-2">
+            <h1 className="text-2xl font-semibold tracking-tight">New sandbox</h1>
+            <button
+              type="button"
+              onClick={() => setExternal(true)}
+              className="rounded text-sm text-ink-3 underline underline-offset-2 hover:text-ink"
+            >
+              Bring your own worker instead
+            </button>
+          </div>
+          <TextArea
+            label="What should the agent do?"
+            rows={5}
+            autoFocus
+            placeholder="Find out why the login test is flaky, and fix it. Keep the public API."
+            maxLength={100_000}
+            {...bind("prompt")}
+          />
+          <RuntimeChoice value={draft.runtime} complaint={complaints.runtime} onChange={change("runtime")} />
+          <div className="grid gap-4 sm:grid-cols-2">
+            <Field
+              label="Model"
+              list="models"
+              placeholder="The agent's own choice"
+              spellCheck={false}
+              {...bind("model")}
+            />
+            <datalist id="models">
+              {(MODELS[draft.runtime] ?? []).map((model) => (
+                <option key={model} value={model} />
+              ))}
+            </datalist>
+            <Select
+              label="Project"
+              options={(projects.data?.items ?? []).map((project) => ({
+                value: project.is_default ? "" : project.id,
+                label: project.name,
+              }))}
+              {...bind("project")}
+            />
+            <Field
+              label="Repository"
+              placeholder="Path or address; the project's own if empty"
+              spellCheck={false}
+              autoCapitalize="off"
+              {...bind("repo")}
+            />
+            <Field
+              label="Branch"
+              placeholder="The default branch"
+              spellCheck={false}
+              autoCapitalize="off"
+              {...bind("branch")}
+            />
+          </div>
+          <Group
+            title="Where, and within which limits"
+            parts={["provider", "network", "memory", "cpu", "disk", "minutes"]}
+            draft={draft}
+            complaints={complaints}
+          >
+            <Select label="Provider" options={PROVIDERS} {...bind("provider")} />
+            <Select label="Network" options={NETWORKS} {...bind("network")} />
+            <Field label="Memory, GiB" inputMode="decimal" placeholder="4" {...bind("memory")} />
+            <Field label="Cores" inputMode="decimal" placeholder="2" {...bind("cpu")} />
+            <Field label="Disk, GiB" inputMode="decimal" placeholder="8" {...bind("disk")} />
+            <Field label="Minutes at most" inputMode="decimal" placeholder="No limit" {...bind("minutes")} />
+          </Group>
+          <Group
+            title="What it may do and spend"
+            parts={["mode", "policy", "deadline", "budget", "turns"]}
+            draft={draft}
+            complaints={complaints}
+          >
+            <Select label="Unasked" options={MODES} {...bind("mode")} />
+            <Select label="Who answers when it asks" options={POLICIES} {...bind("policy")} />
+            <Field
+              label="Minutes to answer, else refused"
+              inputMode="decimal"
+              placeholder="It waits"
+              {...bind("deadline")}
+            />
+            <Field label="Budget, USD" inputMode="decimal" placeholder="No limit" {...bind("budget")} />
+            <Field label="Turns at most" inputMode="numeric" placeholder="No limit" {...bind("turns")} />
+          </Group>
+          {create.isError && count === 0 && <Problem error={create.error} what="The sandbox was not created" />}
+          <div className="sticky bottom-0 -mx-4 flex items-center gap-4 border-t border-line bg-paper px-4 py-3 md:mx-0 md:px-0">
+            <p role="status" className="min-w-0 flex-1 text-xs text-fail-ink">
+              {count > 0 && (count === 1 ? "One field needs a look." : `${count} fields need a look.`)}
+            </p>
+            <span className="hidden text-2xs text-ink-3 sm:inline">Ctrl Enter</span>
+            <Button type="submit" look="solid" disabled={create.isPending} className="max-md:h-11">
+              {create.isPending && <LoaderCircle size={15} className="animate-spin" />} Create sandbox
+            </Button>
+          </div>
+        </form>
+        <Equivalent draft={draft} />
+      </div>
+      <Suspense>{isExternal && <NewExternal isOpen onClose={() => setExternal(false)} />}</Suspense>
+    </div>
+  );
+}
+
+interface GroupProps {
+  readonly title: string;
+  readonly parts: readonly Part[];
+  readonly draft: Draft;
+  readonly complaints: Readonly<Partial<Record<Part, string>>>;
+  readonly children: ReactNode;
+}
+
+/** Folded until something in it was chosen or refused. */
+function Group({ title, parts, draft, complaints, children }: GroupProps) {
+  const chosen = parts.filter((part) => draft[part] !== "").length;
+  const [isOpen, setOpen] = useState(chosen > 0);
+  const mustOpen = parts.some((part) => complaints[part] !== undefined);
+  return (
+    <details
+      open={isOpen || mustOpen}
+      onToggle={(event) => setOpen(event.currentTarget.open)}
+      className="group rounded-xl border border-line bg-surface"
+    >
+      <summary className="flex h-11 cursor-pointer list-none items-center gap-2 rounded-xl px-4 text-sm font-medium">
+        <ChevronRight size={15} aria-hidden className="text-ink-3 transition-transform group-open:rotate-90" />
+        {title}
+        <span className="ml-auto text-xs font-normal text-ink-3">
+          {chosen === 0 ? "as configured" : `${chosen} set`}
+        </span>
+      </summary>
+      <div className="grid gap-4 px-4 pt-1 pb-4 sm:grid-cols-2 lg:grid-cols-3">{children}</div>
+    </details>
+  );
+}
+
+/** The same request for a shell: what the page does, anybody can do. */
+function Equivalent({ draft }: { readonly draft: Draft }) {
+  const body = useMemo(() => JSON.stringify(toRequest(draft), null, 2), [draft]);
+  const curl = `curl -X POST ${location.origin}/api/v1/sandboxes \\\n  -H "Authorization: Bearer $DROVER_TOKEN" \\\n  -H "Content-Type: application/json" \\\n  -d '${body.replaceAll("'", String.raw`'\''`)}'`;
+  return (
+    <aside aria-label="The same from a shell" className="min-w-0 xl:sticky xl:top-6 xl:self-start">
+      <div className="mb-2 flex items-center justify-between">
+        <h2 className="text-xs font-semibold text-ink-3">The same from a shell</h2>
+        <CopyButton text={curl} name="the command" />
+      </div>
+      <pre
+        tabIndex={0}
+        role="region"
+        aria-label="curl command"
+        className="max-h-[60dvh] overflow-auto rounded-xl border border-line bg-sunken px-3 py-2.5 font-mono text-2xs leading-relaxed break-words whitespace-pre-wrap text-ink-2"
+      >
+        {curl}
+      </pre>
+    </aside>
+  );
+}
