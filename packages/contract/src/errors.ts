@@ -53,6 +53,7 @@ export const ERRORS = {
   "artifact.not_found": { status: 404, retry: false, title: "No such artifact" },
   "artifact.mismatch": { status: 422, retry: false, title: "The bytes do not match the address" },
   "checkpoint.not_found": { status: 404, retry: false, title: "No checkpoint of the files was kept by then" },
+  "resume.nothing": { status: 409, retry: false, title: "Nothing is left that could be gone on with" },
   "checkpoint.unreadable": { status: 422, retry: false, title: "The checkpoint cannot be read" },
   "message.not_found": { status: 404, retry: false, title: "No such message" },
   "permission.not_found": { status: 404, retry: false, title: "No such permission request" },

@@ -19,6 +19,7 @@ export * from "./events/reserved.ts";
 export * from "./terminal-frames.ts";
 export * from "./agent-packages.ts";
 export * from "./resources/agent-options.ts";
+export * from "./resources/resume.ts";
 export * from "./resources/agent-package.ts";
 export * from "./resources/inside.ts";
 export * from "./resources/log.ts";

@@ -31,5 +31,6 @@ export * from "./task-machine.ts";
 export * from "./task-prompt.ts";
 export * from "./ticket-machine.ts";
 export * from "./ticket-phase.ts";
+export * from "./summarise-run.ts";
 export * from "./token-bucket.ts";
 export * from "./watch-facts.ts";

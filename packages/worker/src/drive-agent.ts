@@ -9,6 +9,7 @@ import { toInjectedNotes } from "./inbox.ts";
 import type { Notes } from "./outbox-log.ts";
 import type { Outbox } from "./outbox.ts";
 import { createBoundaries } from "./boundary.ts";
+import type { Transcript } from "./transcript.ts";
 import { CHECKPOINT_NOTE, toCheckpointNote } from "./watch-workspace.ts";
 
 /** Steps that may be on their way to the disk at once: enough to share fsyncs, few enough to redo after a death. */
@@ -22,6 +23,7 @@ export interface DriveParts {
   readonly onOwed: () => void;
   /** What changed in the workspace; asked when a tool or a turn has ended, before that is recorded. */
   readonly atBoundary: WorkOrder["atBoundary"];
+  readonly transcript: Transcript;
 }
 
 const toEvent = (event: AgentStep["events"][number]): NewEvent => ({
@@ -59,19 +61,26 @@ function toNotes({ events, mark, receipt }: AgentStep): Notes {
 export function startAgent(
   parts: DriveParts,
   session: AgentSession,
-): { readonly done: Promise<AgentEnd>; readonly getActivity: () => Activity } {
+): { readonly done: Promise<AgentEnd>; readonly getActivity: () => Activity; readonly getTurn: () => number } {
   const { outbox, clock } = parts;
   let activity: Activity = { status: "running" };
+  let turn = 0;
   const boundaries = createBoundaries();
 
-  /** Whatever runtime it is: changes stand in front of the end of what made them. */
+  /** Whatever runtime it is: changes stand in front of the end of what made them, and the memory of it behind. */
   const addChanges = async (step: AgentStep): Promise<AgentStep> => {
     const events: AgentEvent[] = [];
+    let isTurnOver = false;
     for (const event of step.events) {
+      if (typeof event.event_data["turn"] === "number") turn = event.event_data["turn"];
       const at = boundaries.follow(event);
       if (at !== undefined) events.push(...(await parts.atBoundary(at)));
+      if (at?.kind === "turn") isTurnOver = true;
       events.push(event);
     }
+    const isChanged = events.some(({ event_type }) => event_type === "workspace.checkpoint");
+    if (isTurnOver) events.push(...(await parts.transcript.save(turn, false)));
+    if (isTurnOver || isChanged) events.push(...parts.transcript.saveMark(turn, step));
     return events.length === step.events.length ? step : { ...step, events };
   };
 
@@ -102,5 +111,5 @@ export function startAgent(
     }
   };
 
-  return { done: run(), getActivity: () => activity };
+  return { done: run(), getActivity: () => activity, getTurn: () => turn };
 }

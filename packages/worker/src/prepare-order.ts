@@ -5,12 +5,13 @@ import { mkdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { WorkOrder } from "./agent-runtime.ts";
 import { parseScriptText } from "./agents/script.ts";
+import { toResumedPrompt } from "./restore.ts";
 import type { Settings } from "./settings.ts";
 
 /** What an order holds besides wishes: the worker's own means. */
 export type OrderMeans = Pick<
   WorkOrder,
-  "clock" | "newId" | "env" | "mark" | "bridgeUrl" | "keepArtifact" | "atBoundary"
+  "clock" | "newId" | "env" | "mark" | "bridgeUrl" | "keepArtifact" | "atBoundary" | "resume"
 >;
 
 /** A script on the worker's own disk is for the agent that plays scripts. */
@@ -29,15 +30,17 @@ function findAgentHome(settings: Settings, name: string): string | undefined {
   return existsSync(path) ? path : undefined;
 }
 
+export const toHome = (settings: Settings): string => join(settings.stateDir, "home");
+
 export async function prepareOrder(settings: Settings, assignment: Assignment, means: OrderMeans): Promise<WorkOrder> {
   const { agent } = assignment;
-  const home = join(settings.stateDir, "home");
+  const home = toHome(settings);
   await mkdir(settings.cwd, { recursive: true });
   await mkdir(home, { recursive: true, mode: 0o700 });
   return {
     ...means,
     sandboxId: assignment.sandbox_id,
-    prompt: settings.prompt ?? assignment.prompt ?? "",
+    prompt: toResumedPrompt(means.resume, assignment.resume, settings.prompt ?? assignment.prompt ?? ""),
     model: settings.model ?? assignment.model,
     branch: settings.branch ?? assignment.branch,
     script: await loadScript(settings, assignment),
@@ -58,7 +61,9 @@ export async function prepareOrder(settings: Settings, assignment: Assignment, m
     skills: settings.skills ?? agent.skills ?? true,
     systemPromptAppend: settings.systemPromptAppend ?? agent.system_prompt_append ?? null,
     continuous: settings.continuous ?? assignment.continuous,
-    resume: settings.resumeSessionId === undefined ? null : { sessionId: settings.resumeSessionId, how: "native" },
+    resume:
+      means.resume ??
+      (settings.resumeSessionId === undefined ? null : { sessionId: settings.resumeSessionId, how: "native" }),
     postCompletionSeconds: settings.postCompletionSeconds ?? assignment.post_completion_s,
   };
 }

@@ -29,8 +29,10 @@ test("a worker plays its script from started to shutdown, every agent event with
     "agent.tool_use",
     "agent.tool_result",
     "agent.turn_complete",
+    "agent.transcript_saved",
     "agent.message",
     "agent.completed",
+    "agent.transcript_saved",
     "agent.waiting",
     "agent.shutdown",
   ]);
@@ -290,6 +292,7 @@ test("an error does not end the work, a failure does, and both leave the worker 
     "agent.error",
     "agent.message",
     "agent.failed",
+    "agent.transcript_saved",
     "agent.waiting",
   ]);
 });
@@ -352,6 +355,7 @@ test("a run that is over is not reported as started again when its worker restar
     "agent.started",
     "agent.message",
     "agent.completed",
+    "agent.transcript_saved",
     "agent.waiting",
     "agent.shutdown",
     "agent.waiting",

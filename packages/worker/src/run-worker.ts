@@ -2,7 +2,7 @@
 import { AppError, type Assignment, type NewEvent } from "@drover/contract";
 import { randomBytes } from "node:crypto";
 import { dirname, join } from "node:path";
-import type { AgentEnd, AgentRuntime, WorkOrder } from "./agent-runtime.ts";
+import type { AgentEnd, AgentRuntime, Resume, WorkOrder } from "./agent-runtime.ts";
 import { deliver } from "./deliver.ts";
 import { createScripted } from "./agents/scripted.ts";
 import { openArtifactSpool } from "./artifacts.ts";
@@ -21,10 +21,12 @@ import { startInbox } from "./inbox.ts";
 import { type Link, startLink } from "./link.ts";
 import { type Log, noLog } from "./log.ts";
 import { openOutbox, type Outbox } from "./outbox.ts";
-import { prepareOrder, toRuntimeName } from "./prepare-order.ts";
+import { prepareOrder, toHome, toRuntimeName } from "./prepare-order.ts";
+import { restoreRun } from "./restore.ts";
 import { type Receipts, startReceipts } from "./receipts.ts";
 import { type Environment, parseSettings, type Settings, toChildEnv } from "./settings.ts";
 import { createTransport, type Transport } from "./transport.ts";
+import { openTranscript, startSaving } from "./transcript.ts";
 import type { Ending } from "./verdict.ts";
 import { CHECKPOINT_NOTE, watchWorkspace, type WorkspaceWatch } from "./watch-workspace.ts";
 
@@ -170,10 +172,10 @@ async function work(
 
   const { link, receipts } = senders;
   const session = runtime.start(order, inner);
-  const agent = startAgent(
-    { outbox, clock: parts.clock, fault: parts.fault, onOwed: receipts.wake, atBoundary: order.atBoundary },
-    session,
-  );
+  const getSessionId = () => session.getSessionId?.();
+  const transcript = openTranscript({ runtime, order, getSessionId, log: parts.log });
+  const agent = startAgent({ ...common, onOwed: receipts.wake, atBoundary: order.atBoundary, transcript }, session);
+  const saving = startSaving(transcript, { outbox, clock: parts.clock, getTurn: agent.getTurn }, inner);
   const everyMs = (settings.heartbeatSeconds ?? assignment.heartbeat_interval_s) * 1_000;
   const heartbeat = startHeartbeat({ ...common, everyMs, getActivity: agent.getActivity }, inner);
   const inbox = startInbox(
@@ -193,7 +195,7 @@ async function work(
   ]);
   stop.abort();
   const end = await agent.done;
-  await Promise.all([heartbeat.done, inbox.done]);
+  await Promise.all([heartbeat.done, inbox.done, saving.done]);
   const { ending } = first;
   const reason = ending?.reason ?? (signal.aborted ? String(signal.reason ?? "signal") : end.reason);
   await outbox.append([toShutdown(reason, end.turns, parts.clock.now())]).catch(() => {}); // a full disk: there is nobody left to tell
@@ -223,6 +225,20 @@ async function connectOrigin({ parts, settings, childEnv, bridgeUrl }: Open, ass
   await ensureRemote({ git: createGit(childEnv["PATH"]), cwd: settings.cwd, url, branch }).catch((error: unknown) =>
     parts.log("git.no_remote", { detail: String(error) }),
   );
+}
+
+async function restoreOwn(
+  { parts, settings, outbox, transport }: Open,
+  assignment: Assignment,
+  watch: WorkspaceWatch,
+  signal: AbortSignal,
+): Promise<Resume | null> {
+  const runtimeName = toRuntimeName(settings, assignment);
+  const runtime = parts.runtimes[runtimeName];
+  if (runtime === undefined) return null;
+  const { sandboxId, cwd, isIsolated: isOurs } = settings;
+  const own = { outbox, transport, sandboxId, watch, runtime, runtimeName, cwd, isOurs, home: toHome(settings) };
+  return restoreRun({ ...own, clock: parts.clock, random: parts.random, log: parts.log }, assignment.resume, signal);
 }
 
 async function runOpen(open: Open, signal: AbortSignal): Promise<WorkerExit> {
@@ -258,7 +274,9 @@ async function runOpen(open: Open, signal: AbortSignal): Promise<WorkerExit> {
     note: outbox.getNote(CHECKPOINT_NOTE),
   });
   await connectOrigin(open, fetched.assignment);
+  const resume = await restoreOwn(open, fetched.assignment, watch, signal);
   const order = await prepareOrder(settings, fetched.assignment, {
+    resume,
     clock: parts.clock,
     newId,
     env: open.childEnv,

@@ -19,6 +19,8 @@ export type Reply =
       readonly status: number;
       readonly retryAfterSeconds: number | undefined;
       readonly body: string;
+      /** The body as it came, where it is no text. */
+      readonly bytes?: Buffer;
     }
   | { readonly kind: "unreachable"; readonly detail: string };
 
@@ -56,11 +58,14 @@ const read = async (response: IncomingMessage): Promise<Reply> => {
   const chunks: Buffer[] = [];
   for await (const chunk of response) chunks.push(chunk as Buffer);
   const after = Number(response.headers["retry-after"]);
+  const bytes = Buffer.concat(chunks);
+  const isText = response.headers["content-type"]?.includes("json") ?? true;
   return {
     kind: "reply",
     status: response.statusCode ?? 0,
     retryAfterSeconds: Number.isFinite(after) ? after : undefined,
-    body: Buffer.concat(chunks).toString("utf8"),
+    body: isText ? bytes.toString("utf8") : "",
+    ...(isText ? {} : { bytes }),
   };
 };
 

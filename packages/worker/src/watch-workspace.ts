@@ -30,6 +30,9 @@ export const toCheckpointNote = ({ event_data: data }: AgentEvent): Json =>
 export interface WorkspaceWatch {
   /** The first checkpoint, if the workspace holds anything and has none. */
   begin(): Promise<readonly AgentEvent[]>;
+  /** Puts files in place before the work begins; a workspace that holds something is replaced only if it `isOurs`. Tells whether it
+   *  did. Throws when it cannot. */
+  restore(pack: Buffer, tree: string, isOurs: boolean): Promise<boolean>;
   /** To be noted with the first checkpoint; later ones are noted with their events. */
   toNote(): Json;
   /** What changed, each change once, then the checkpoint. Asked again for the same tool it has nothing to say. Never throws:
@@ -156,6 +159,14 @@ export function watchWorkspace(parts: WatchParts): WorkspaceWatch {
 
   return {
     begin: () => guard(begin),
+    async restore(pack, tree, isOurs) {
+      const workspace = await open();
+      const now = await workspace.snapshot();
+      if (now.tree !== EMPTY_TREE && !isOurs) return false;
+      await workspace.run(["index-pack", "--stdin", "--strict"], pack);
+      await workspace.checkout(now, tree);
+      return true;
+    },
     toNote: () => ({ commit: base?.commit ?? null, left_out: base === undefined ? [] : toLeftOut(base) }),
     capture: (boundary) => (isAsked(boundary) ? Promise.resolve([]) : guard(() => capture(boundary))),
   };

@@ -34,6 +34,8 @@ export interface Workspace {
   readonly run: (args: readonly string[], input?: Buffer) => Promise<Buffer>;
   /** Everything that is not ignored, as it is now. */
   snapshot(): Promise<Snapshot>;
+  /** Makes the workspace hold this tree and nothing else that is not ignored. */
+  checkout(now: Snapshot, tree: string): Promise<void>;
   /** From now on the store needs nothing of the owner's. */
   standAlone(): Promise<void>;
 }
@@ -210,10 +212,31 @@ export async function openWorkspace(parts: WorkspaceParts): Promise<Workspace> {
     return merged;
   }
 
+  async function checkout(now: Snapshot, tree: string): Promise<void> {
+    const gone = await run([
+      "diff-tree",
+      "-r",
+      "-z",
+      "--name-only",
+      "--no-renames",
+      "--diff-filter=DT",
+      now.tree,
+      tree,
+    ]);
+    for (const path of [...toPaths(gone), ...now.huge.keys()])
+      await rm(Buffer.concat([Buffer.from(`${cwd}/`), toBytes(path)]), { force: true });
+    const index = join(gitDir, "restored");
+    await inTree(cwd, index, ["read-tree", tree]);
+    await inTree(cwd, index, ["checkout-index", "--all", "--force"]);
+    // What the workspace is now is found out afresh.
+    for (const name of ["restored", "index"]) await rm(join(gitDir, name), { force: true });
+  }
+
   return {
     gitDir,
     run,
     snapshot,
+    checkout,
     standAlone: () => rm(join(gitDir, "objects", "info", "alternates"), { force: true }),
   };
 }

@@ -3,6 +3,7 @@ import { z } from "zod";
 import { endpoint } from "../endpoint.ts";
 import { ProjectId, SandboxId, TaskId } from "../ids.ts";
 import { Prune, PruneReport } from "../resources/prune.ts";
+import { Fork } from "../resources/resume.ts";
 import { CreatedSandbox, NewSandbox, Sandbox, SandboxState } from "../resources/sandbox.ts";
 import { Task } from "../resources/task.ts";
 import { Timestamp } from "../time.ts";
@@ -90,6 +91,18 @@ export const sandboxEndpoints = {
     summary: "Let a paused sandbox go on.",
     params: sandboxRef,
     reply: Sandbox,
+  }),
+  forkSandbox: endpoint({
+    method: "POST",
+    path: "/sandboxes/:sandbox_id/fork",
+    access: "person",
+    verb: "operate",
+    summary: "A new sandbox that goes on from any place in the log of this one: with its files and memory as of then.",
+    params: sandboxRef,
+    body: Fork.default({}),
+    reply: CreatedSandbox,
+    status: 201,
+    creates: true,
   }),
   cancelSandbox: endpoint({
     method: "POST",

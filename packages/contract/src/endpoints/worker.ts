@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { endpoint } from "../endpoint.ts";
 import { EventReceipt } from "../events/event.ts";
-import { SandboxId } from "../ids.ts";
+import { ArtifactId, SandboxId } from "../ids.ts";
 import { Assignment, Heartbeat } from "../resources/sandbox.ts";
 
 const sandboxRef = z.object({ sandbox_id: SandboxId });
@@ -15,6 +15,13 @@ export const workerEndpoints = {
     summary: "What the worker is to do.",
     params: sandboxRef,
     reply: Assignment,
+  }),
+  getRestored: endpoint({
+    method: "GET",
+    path: "/sandboxes/:sandbox_id/restore/:artifact_id",
+    access: "worker",
+    summary: "Bytes that the assignment's `resume` names.",
+    params: z.object({ sandbox_id: SandboxId, artifact_id: ArtifactId }),
   }),
   heartbeat: endpoint({
     method: "POST",

@@ -4,6 +4,7 @@ import { ProjectId, SandboxId, TaskId } from "../ids.ts";
 import { JsonObject } from "../json.ts";
 import { Timestamp } from "../time.ts";
 import { AgentOptions } from "./agent-options.ts";
+import { AssignedResume } from "./resume.ts";
 
 export const SandboxState = z.enum([
   "pending",
@@ -58,7 +59,10 @@ export const NewSandbox = z.strictObject({
   continuous: z.boolean().optional(),
   budget_usd: z.number().nonnegative().optional(),
   timeout_s: z.int().positive().optional(),
+  /** Another sandbox, whose files and memory this one goes on with; what is not given here is as it was there. */
   resume_from: z.string().min(1).max(200).optional(),
+  /** Also when nothing of its memory is left. */
+  resume_fresh: z.boolean().optional(),
   /** For the `scripted` runtime: the steps it plays. */
   script: JsonObject.optional(),
 });
@@ -132,6 +136,7 @@ export const Assignment = z.looseObject({
   continuous: z.boolean().default(false),
   budget_usd: z.number().nonnegative().nullable().default(null),
   timeout_s: z.int().positive().nullable().default(null),
+  resume: AssignedResume.nullable().default(null),
   heartbeat_interval_s: z.number().positive(),
   post_completion_s: z.number().positive(),
 });

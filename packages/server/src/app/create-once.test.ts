@@ -25,6 +25,11 @@ const REQUESTS: Readonly<Record<string, (sandbox: TestSandbox, unique: string) =
     body: { provider: "external" },
     other: { provider: "external", prompt: "else" },
   }),
+  forkSandbox: ({ id }) => ({
+    path: `/sandboxes/${id}/fork`,
+    body: { fresh: true },
+    other: { fresh: true, prompt: "else" },
+  }),
   replaceWorker: ({ id }) => ({ path: `/sandboxes/${id}/worker-token` }),
   sendMessage: ({ id }) => ({ path: `/sandboxes/${id}/messages`, body: { content: "a" }, other: { content: "b" } }),
 };

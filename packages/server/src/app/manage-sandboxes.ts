@@ -4,6 +4,7 @@ import {
   SandboxId,
   TERMINAL_SANDBOX_STATES,
   type CreatedSandbox,
+  type Fork,
   type NewSandbox,
   type ProjectId,
   type Provider,
@@ -14,6 +15,7 @@ import type { Db } from "../ports/db.ts";
 import type { EventRow } from "../store/events.ts";
 import { insertAudit } from "../store/audit.ts";
 import { requeueUnseen } from "../store/messages.ts";
+import { noteResumeFromItself } from "../store/resume.ts";
 import {
   advanceGeneration,
   insertSandboxToken,
@@ -32,6 +34,7 @@ import { draftSandboxEvent } from "./event-log.ts";
 import { insertSandboxRow } from "./insert-sandbox.ts";
 import { pickProject } from "./manage-projects.ts";
 import { requireReadable } from "./repo-address.ts";
+import { inheritSandbox, prepareResume } from "./resume-run.ts";
 import { toSandbox } from "./view-sandbox.ts";
 
 const toWorkerEnv = (deps: Deps, id: SandboxId, token: string) => ({
@@ -43,20 +46,42 @@ const toWorkerEnv = (deps: Deps, id: SandboxId, token: string) => ({
 export async function createSandbox(
   deps: Deps,
   actor: Person,
-  input: NewSandbox,
+  asked: NewSandbox,
   key: RequestKey | undefined,
+  { signal = new AbortController().signal, atSeq }: { signal?: AbortSignal; atSeq?: number | undefined } = {},
 ): Promise<CreatedSandbox> {
+  if (asked.repo !== undefined) requireReadable(actor, asked.repo);
+  const input = await inheritSandbox(deps, actor, asked, atSeq);
   const provider = input.provider ?? (deps.config.daytonaExecution ? "daytona" : deps.config.provider);
   // Opened before anything is stored: an unavailable provider is an error of this request.
   if (provider !== "external") await deps.providers.open(provider);
   if (provider !== "external") await requireRuntime(deps, input.runtime);
   const projectId = await pickProject(deps, actor, input.project_id);
-  if (input.repo !== undefined) requireReadable(actor, input.repo);
   const created = await createOnce(deps, key, (tx, append) =>
     insertOne(tx, deps, actor, projectId, { ...input, provider }, append),
   );
   deps.wake("provision-sandboxes");
+  // Where a provider makes the sandbox this is a step of making it.
+  if (provider === "external") await prepareOwn(deps, created.id, signal);
   return created;
+}
+
+async function prepareOwn(deps: Deps, id: SandboxId, signal: AbortSignal): Promise<void> {
+  const row = await loadSandbox.maybe(deps.db, id);
+  if (row !== undefined) await prepareResume(deps, row, signal);
+}
+
+/** A copy of a run as of a place in its log, which goes on by itself. */
+export function forkSandbox(
+  deps: Deps,
+  actor: Person,
+  id: SandboxId,
+  { at_seq, prompt, fresh }: Fork,
+  key: RequestKey | undefined,
+  signal: AbortSignal,
+): Promise<CreatedSandbox> {
+  const input = { resume_from: id, resume_fresh: fresh, ...(prompt === undefined ? {} : { prompt }) };
+  return createSandbox(deps, actor, input, key, { signal, atSeq: at_seq });
 }
 
 async function insertOne(
@@ -148,6 +173,7 @@ export async function replaceWorker(
   actor: Person,
   id: SandboxId,
   key: RequestKey | undefined,
+  signal: AbortSignal,
 ): Promise<CreatedSandbox> {
   const created = await createOnce(deps, key, async (tx, append) => {
     const row = await lockOne(tx, id);
@@ -160,6 +186,7 @@ export async function replaceWorker(
     await advanceGeneration(tx, id);
     await insertSandboxToken(tx, hashSecret(token), id, generation, "worker");
     await requeueUnseen(tx, id);
+    await noteResumeFromItself(tx, id);
     await insertAudit(tx, {
       actor: actor.tokenId,
       action: "sandbox.replace_worker",
@@ -179,5 +206,6 @@ export async function replaceWorker(
     };
   });
   deps.credentials.forget();
+  await prepareOwn(deps, id, signal);
   return created;
 }

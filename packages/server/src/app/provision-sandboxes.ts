@@ -9,6 +9,7 @@ import type { Deps } from "./deps.ts";
 import { fillWorkspace } from "./fill-workspace.ts";
 import { draftSandboxEvent } from "./event-log.ts";
 import { openEgress, withEgressEnv } from "./govern-egress.ts";
+import { prepareResume } from "./resume-run.ts";
 import { toSpec } from "./sandbox-key.ts";
 import { ensureWorker, toWorkerCommand } from "./worker-command.ts";
 import { changeState, writeSandboxEvents } from "./change-state.ts";
@@ -66,6 +67,7 @@ async function provision(deps: Deps, id: SandboxId, signal: AbortSignal): Promis
   const ref = await tellStep(deps, id, "environment", () => provider.ensure(spec, signal));
   if (row.repo !== null || row.branch !== null)
     await tellStep(deps, id, "repository", () => fillWorkspace(deps, provider, ref, row, signal));
+  if (row.spec["resume_from"] !== undefined) await tellStep(deps, id, "resume", () => prepareResume(deps, row, signal));
   const info = await provider.info(ref, signal);
   if (info === undefined) throw new AppError("sandbox.unavailable", "the sandbox ended as soon as it was made");
   await tellStep(deps, id, "worker", async () => {

@@ -58,7 +58,7 @@ async function openPack(deps: Deps, sandboxId: SandboxId, id: string): Promise<C
 }
 
 /** The last checkpoint at or before `atSeq`, with its packs in place. */
-async function findCheckpoint(
+export async function findCheckpoint(
   deps: Deps,
   id: SandboxId,
   atSeq: number | undefined,

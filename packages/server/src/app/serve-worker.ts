@@ -1,6 +1,7 @@
 /** What a worker asks for besides messages: its assignment, and to be known as alive. */
 import {
   API_BASE,
+  AssignedResume,
   type AgentOptions,
   type Assignment,
   type EventReceipt,
@@ -36,6 +37,7 @@ export async function getAssignment(deps: Deps, worker: WorkerIdentity): Promise
     continuous: continuous === true,
     budget_usd: typeof budget === "number" ? budget : null,
     timeout_s: typeof timeout === "number" ? timeout : null,
+    resume: AssignedResume.safeParse(row.spec["resume"]).data ?? null,
     heartbeat_interval_s: deps.config.heartbeatIntervalSeconds,
     post_completion_s: deps.config.postCompletionSeconds,
   };

@@ -12,7 +12,7 @@ import { pageMessages } from "../app/list-messages.ts";
 import { listRecordings } from "../app/list-recordings.ts";
 import { answerRequest, pagePermissions } from "../app/manage-permissions.ts";
 import { changeProject, createProject, getProject, pageProjects } from "../app/manage-projects.ts";
-import { createSandbox, getSandbox, pageSandboxes, replaceWorker } from "../app/manage-sandboxes.ts";
+import { createSandbox, forkSandbox, getSandbox, pageSandboxes, replaceWorker } from "../app/manage-sandboxes.ts";
 import { createTicket, createToken, endToken, login, logout, pageTokens, toWhoami } from "../app/manage-tokens.ts";
 import { pauseSandbox, resumeSandbox } from "../app/pause-sandbox.ts";
 import { pruneSandboxes } from "../app/prune-sandboxes.ts";
@@ -21,6 +21,7 @@ import { listFilesAt, readFileAt } from "../app/read-checkpoint.ts";
 import { readFile } from "../app/read-file.ts";
 import { readLogs } from "../app/read-logs.ts";
 import { readSpine } from "../app/read-spine.ts";
+import { openRestored } from "../app/resume-run.ts";
 import { readStateAt } from "../app/read-state.ts";
 import { readSandboxTask } from "../app/read-task.ts";
 import { pageInterventions, readSupervision } from "../app/read-supervision.ts";
@@ -82,18 +83,21 @@ export const handlers: Handlers = {
     timestamp: deps.clock.now().toISOString(),
   }),
   listSandboxes: (context, { query }) => pageSandboxes(context.deps, person(context), query),
-  createSandbox: (context, { body }) => createSandbox(context.deps, person(context), body, context.requestKey),
+  createSandbox: (context, { body }) =>
+    createSandbox(context.deps, person(context), body, context.requestKey, { signal: context.signal }),
   startDemo: (context, { body }) => startDemo(context.deps, person(context), body.project_id, context.requestKey),
   getSandbox: (context, { params }) => getSandbox(context.deps, params.sandbox_id),
   terminateSandbox: (context, { params }) => terminateSandbox(context.deps, person(context), params.sandbox_id),
   pauseSandbox: (context, { params }) => pauseSandbox(context.deps, person(context), params.sandbox_id, context.signal),
   resumeSandbox: (context, { params }) =>
     resumeSandbox(context.deps, person(context), params.sandbox_id, context.signal),
+  forkSandbox: (context, { params, body }) =>
+    forkSandbox(context.deps, person(context), params.sandbox_id, body, context.requestKey, context.signal),
   cancelSandbox: (context, { params }) => cancelSandbox(context.deps, person(context), params.sandbox_id),
   getSandboxTask: (context, { params }) => readSandboxTask(context.deps, params.sandbox_id),
   pruneSandboxes: (context, { body }) => pruneSandboxes(context.deps, person(context), body, context.signal),
   replaceWorker: (context, { params }) =>
-    replaceWorker(context.deps, person(context), params.sandbox_id, context.requestKey),
+    replaceWorker(context.deps, person(context), params.sandbox_id, context.requestKey, context.signal),
 
   listAgentPackages: ({ deps }) => listAgentPackages(deps),
   installAgentPackage: (context, { params }) => installAgentPackage(context.deps, person(context), params.name),
@@ -178,6 +182,11 @@ export const handlers: Handlers = {
   listInterventions: (context, { query }) => pageInterventions(context.deps, person(context), query),
 
   getAssignment: (context) => getAssignment(context.deps, worker(context)),
+  getRestored: async (context, { params }) => {
+    const blob = await openRestored(context.deps, worker(context), params.artifact_id);
+    void context.reply.type("application/octet-stream").header("content-length", blob.size);
+    return blob.bytes;
+  },
   heartbeat: (context, { body }) => {
     const from = worker(context);
     context.limits.takeEvents(from.sandboxId, 1);

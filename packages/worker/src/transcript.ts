@@ -1,0 +1,144 @@
+/** Saves what the agent remembers as it grows, so that another sandbox can go on with it. */
+import { createHash } from "node:crypto";
+import { open, readdir, readFile, stat } from "node:fs/promises";
+import { join, relative } from "node:path";
+import type { AgentEvent, AgentRuntime, AgentStep, WorkOrder } from "./agent-runtime.ts";
+import type { Clock } from "./clock.ts";
+import { toEventData } from "./event-text.ts";
+import type { Log } from "./log.ts";
+import type { Outbox } from "./outbox.ts";
+
+const EVERY_MS = 1_000;
+const PIECE_BYTES = 8 * 1024 * 1024;
+const DIRECTORY_BYTES = 48 * 1024 * 1024;
+const MARK_CHARACTERS = 100_000;
+/** A file that was only appended to still begins with these. */
+const HEAD_BYTES = 4_096;
+
+export interface TranscriptParts {
+  readonly runtime: AgentRuntime;
+  readonly order: Pick<WorkOrder, "home" | "cwd" | "keepArtifact">;
+  readonly getSessionId: () => string | undefined;
+  readonly log: Log;
+}
+
+export interface Transcript {
+  /** What is new since the last time; nothing when nothing is. `isQuick`: only what is cheap to look at. Never throws. */
+  save(turn: number, isQuick: boolean): Promise<readonly AgentEvent[]>;
+  /** For agents whose whole memory is their mark. */
+  saveMark(turn: number, step: AgentStep): readonly AgentEvent[];
+}
+
+const toSaved = (turn: number, data: Readonly<Record<string, unknown>>): AgentEvent => ({
+  event_type: "agent.transcript_saved",
+  event_data: { turn, ...data },
+});
+
+async function listFiles(folder: string): Promise<readonly string[]> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  return entries
+    .filter((entry) => entry.isFile())
+    .map((entry) => relative(folder, join(entry.parentPath, entry.name)))
+    .toSorted();
+}
+
+export function openTranscript(parts: TranscriptParts): Transcript {
+  const { runtime, order } = parts;
+  let last: Promise<unknown> = Promise.resolve();
+  let saved = { path: "", bytes: 0, head: "", seen: "" };
+
+  const readPiece = async (path: string, from: number, to: number) => {
+    const file = await open(path, "r");
+    try {
+      const bytes = Buffer.alloc(to - from);
+      const { bytesRead } = await file.read(bytes, 0, bytes.length, from);
+      return bytes.subarray(0, bytesRead);
+    } finally {
+      await file.close();
+    }
+  };
+
+  const saveFile = async (turn: number, sessionId: string, path: string, size: number) => {
+    const head = createHash("sha256")
+      .update(await readPiece(path, 0, Math.min(size, HEAD_BYTES, saved.path === path ? saved.bytes : HEAD_BYTES)))
+      .digest("hex");
+    const isGrown = saved.path === path && size >= saved.bytes && (saved.bytes < HEAD_BYTES || head === saved.head);
+    if (!isGrown) saved = { path, bytes: 0, head: "", seen: "" };
+    const events: AgentEvent[] = [];
+    while (saved.bytes < size) {
+      const piece = await readPiece(path, saved.bytes, Math.min(size, saved.bytes + PIECE_BYTES));
+      if (piece.length === 0) break;
+      const artifact = await order.keepArtifact(piece);
+      events.push(
+        toSaved(turn, { kind: "file", session_id: sessionId, artifact, offset: saved.bytes, size: piece.length }),
+      );
+      saved = { path, bytes: saved.bytes + piece.length, head, seen: "" };
+    }
+    return events;
+  };
+
+  const saveDirectory = async (turn: number, sessionId: string, path: string) => {
+    const names = await listFiles(path);
+    const abouts = await Promise.all(names.map((name) => stat(join(path, name))));
+    const seen = names.map((name, index) => `${name} ${abouts[index]?.size} ${abouts[index]?.mtimeMs}`).join("\n");
+    if (saved.path === path && saved.seen === seen) return [];
+    if (abouts.reduce((sum, about) => sum + about.size, 0) > DIRECTORY_BYTES) return [];
+    const files: Record<string, string> = {};
+    for (const name of names) files[name] = (await readFile(join(path, name))).toString("base64");
+    const bytes = Buffer.from(JSON.stringify(files));
+    const artifact = await order.keepArtifact(bytes);
+    saved = { path, bytes: 0, head: "", seen };
+    return [toSaved(turn, { kind: "directory", session_id: sessionId, artifact, offset: 0, size: bytes.length })];
+  };
+
+  const save = async (turn: number, isQuick: boolean): Promise<readonly AgentEvent[]> => {
+    const sessionId = parts.getSessionId();
+    const path = sessionId === undefined ? undefined : runtime.transcriptPath?.(order, sessionId);
+    if (sessionId === undefined || path === undefined) return [];
+    const about = await stat(path).catch(() => undefined); // the agent has written nothing yet
+    if (about?.isFile() === true) return saveFile(turn, sessionId, path, about.size);
+    return about?.isDirectory() === true && !isQuick ? saveDirectory(turn, sessionId, path) : [];
+  };
+
+  return {
+    save(turn, isQuick) {
+      const done = last
+        .then(() => save(turn, isQuick))
+        .catch((error: unknown): readonly AgentEvent[] => {
+          // Expected: the agent replaces its file in this moment. The next time finds the new one.
+          parts.log("transcript.unsaved", { reason: String(error) });
+          return [];
+        });
+      last = done;
+      return done;
+    },
+    saveMark(turn, { mark }) {
+      if (mark === undefined || runtime.transcriptPath !== undefined || runtime.capabilities.resume !== "native")
+        return [];
+      if (JSON.stringify(mark).length > MARK_CHARACTERS) return [];
+      return [toSaved(turn, { kind: "mark", session_id: parts.getSessionId() ?? "", mark })];
+    },
+  };
+}
+
+/** Between boundaries too: what the agent thinks while a tool runs is not to be lost with the machine. */
+export function startSaving(
+  transcript: Transcript,
+  { outbox, clock, getTurn }: { readonly outbox: Outbox; readonly clock: Clock; readonly getTurn: () => number },
+  signal: AbortSignal,
+): { readonly done: Promise<void> } {
+  const run = async () => {
+    while (!signal.aborted) {
+      await clock.sleep(EVERY_MS, signal);
+      const events = await transcript.save(getTurn(), true);
+      if (events.length === 0) continue;
+      const recorded = events.map((event) => ({
+        ...event,
+        source: "worker" as const,
+        event_data: toEventData(event.event_data),
+      }));
+      await outbox.append(recorded).catch(() => {}); // the journal was closed over us
+    }
+  };
+  return { done: run() };
+}
