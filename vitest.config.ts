@@ -18,6 +18,7 @@ const PROCESSES = [
   "packages/server/src/http/{pty-socket,git-endpoint}.test.ts",
   "packages/server/src/adapters/git-*.test.ts",
   "packages/worker/src/{crash,watch-workspace}.test.ts",
+  "packages/worker/src/agents/{acp,openhands}/*.test.ts",
   "packages/cli/src/{sandbox-verbs,doctor/*}.test.ts",
   "packages/testkit/src/hostile/**/*.test.ts",
 ];

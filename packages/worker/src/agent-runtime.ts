@@ -46,6 +46,8 @@ export interface WorkOrder {
   readonly model: string | null;
   readonly branch: string | null;
   readonly script: JsonObject | null;
+  /** The agent's program, for runtimes that take any. */
+  readonly command: readonly string[] | null;
   readonly cwd: string;
   /** For the agent's own processes; holds no credential of the worker. */
   readonly env: Readonly<Record<string, string>>;

@@ -44,6 +44,7 @@ export async function prepareOrder(settings: Settings, assignment: Assignment, m
     model: settings.model ?? assignment.model,
     branch: settings.branch ?? assignment.branch,
     script: await loadScript(settings, assignment),
+    command: settings.agentCommand ?? agent.command ?? null,
     cwd: settings.cwd,
     home,
     agentHome: findAgentHome(settings, toRuntimeName(settings, assignment)),

@@ -4,6 +4,7 @@ import { randomBytes } from "node:crypto";
 import { dirname, join } from "node:path";
 import type { AgentEnd, AgentRuntime, Resume, WorkOrder } from "./agent-runtime.ts";
 import { deliver } from "./deliver.ts";
+import { ACP_RUNTIMES } from "./agents/acp/acp.ts";
 import { createScripted } from "./agents/scripted.ts";
 import { openArtifactSpool } from "./artifacts.ts";
 import { type Bridge, openBridge } from "./bridge.ts";
@@ -51,7 +52,7 @@ const DEFAULTS: WorkerParts = {
   random: () => randomBytes(4).readUInt32BE() / 2 ** 32,
   fault: noFault,
   log: noLog,
-  runtimes: { scripted: createScripted() },
+  runtimes: { scripted: createScripted(), ...ACP_RUNTIMES },
   createTransport,
   openDisk,
   drainMs: 10_000,

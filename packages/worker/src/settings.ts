@@ -9,6 +9,15 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 const Seconds = z.coerce.number().positive().max(86_400);
 const Text = z.string().min(1);
 const Names = Text.transform((text) => text.split(",").flatMap((name) => name.trim() || []));
+/** As JSON: no shell and no quoting stands between. */
+const Argv = Text.transform((text, context) => {
+  try {
+    return z.array(Text).min(1).parse(JSON.parse(text));
+  } catch {
+    context.addIssue({ code: "custom", message: "is not a JSON list of words" });
+    return z.NEVER;
+  }
+});
 const Flag = Text.transform((text) => /^(1|true|yes|on)$/i.test(text));
 
 const Variables = z.object({
@@ -36,6 +45,7 @@ const Variables = z.object({
   CONTINUOUS_MODE: Flag.optional(),
   SYSTEM_PROMPT_APPEND: Text.optional(),
   RESUME_SESSION_ID: Text.optional(),
+  AGENT_COMMAND: Argv.optional(),
   AGENTS_DIR: Text.default(AGENTS_INSIDE),
   IS_SANDBOX: Flag.optional(),
 });
@@ -70,6 +80,7 @@ export interface Settings {
   readonly continuous: boolean | undefined;
   readonly systemPromptAppend: string | undefined;
   readonly resumeSessionId: string | undefined;
+  readonly agentCommand: readonly string[] | undefined;
   /** Where agent packages are mounted. */
   readonly agentsDir: string;
   readonly isIsolated: boolean;
@@ -120,6 +131,7 @@ export function parseSettings(env: Environment, cwd: string): Settings {
     continuous: set.CONTINUOUS_MODE,
     systemPromptAppend: set.SYSTEM_PROMPT_APPEND,
     resumeSessionId: set.RESUME_SESSION_ID,
+    agentCommand: set.AGENT_COMMAND,
     agentsDir: set.AGENTS_DIR,
     isIsolated: set.IS_SANDBOX ?? false,
   };

@@ -54,6 +54,8 @@ const Name = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/);
 export const AgentOptions = z.strictObject({
   permission_mode: PermissionMode.optional(),
   permission_policy: PermissionPolicy.optional(),
+  /** For the runtime `acp`: the program that speaks the protocol, inside the sandbox. */
+  command: z.array(z.string().min(1).max(4_096)).min(1).max(100).optional(),
   max_turns: z.int().positive().max(10_000).optional(),
   /** Need no permission. */
   allowed_tools: ToolNames.optional(),

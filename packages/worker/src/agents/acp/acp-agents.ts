@@ -1,0 +1,170 @@
+/** The ACP agents we know, and in what they differ. Whatever is not here speaks the plain protocol. */
+import { AGENT_PINS, type AgentName, type PermissionMode } from "@drover/contract";
+import { join } from "node:path";
+import type { AgentCapabilities, WorkOrder } from "../../agent-runtime.ts";
+
+export interface AcpAgent {
+  readonly name: string;
+  readonly capabilities: AgentCapabilities;
+  /** Below the place where its package is mounted; none: the command is given with the sandbox. */
+  readonly entry?: string;
+  readonly args?: (order: AgentOrder) => readonly string[];
+  readonly env?: (order: AgentOrder) => Readonly<Record<string, string>>;
+  /** Written below the agent's HOME before it starts. */
+  readonly files?: (order: AgentOrder) => Readonly<Record<string, string>>;
+  /** Which of the agent's own modes says a permission mode, where it has one. */
+  readonly modes?: Readonly<Partial<Record<PermissionMode, string>>>;
+  /** It damages a session that is loaded again: start afresh instead, told what went before. */
+  readonly isResumeBroken?: true;
+}
+
+export type AgentOrder = Pick<
+  WorkOrder,
+  "bridgeUrl" | "home" | "model" | "permissionMode" | "isIsolated" | "permissionPolicy"
+>;
+
+/** Not a key: the bridge attaches the sandbox's own credential. Some agents do not start without a text here. */
+const NO_KEY = "not-a-key";
+
+const gateway = ({ bridgeUrl }: AgentOrder, protocol: string) => `${bridgeUrl}/api/v1/gateway/${protocol}`;
+
+const entryOf = (name: AgentName) => AGENT_PINS[name].entry;
+
+const CAPABLE = { interrupt: true, hooks: false, subagents: false } as const;
+
+/** Nobody is asked where the sandbox holds the agent in and everything is allowed anyway. */
+const isFree = ({ isIsolated, permissionMode, permissionPolicy }: AgentOrder) =>
+  isIsolated &&
+  (permissionMode === "bypassPermissions" ||
+    (permissionPolicy.decision === "allow" && permissionPolicy.rules.length === 0));
+
+const toToml = (text: string) => JSON.stringify(text);
+
+const codex: AcpAgent = {
+  name: "codex",
+  entry: entryOf("codex"),
+  capabilities: { ...CAPABLE, steer: "extension", cost: false, resume: "native" },
+  env: (order) => ({
+    CODEX_HOME: join(order.home, ".codex"),
+    DROVER_KEY: NO_KEY,
+    NO_BROWSER: "1",
+    MODEL_PROVIDER: "drover",
+    // Its own sandbox needs what ours withholds, and its reviewer asks models nobody chose.
+    INITIAL_AGENT_MODE: isFree(order) || order.isIsolated ? "agent-full-access" : "agent",
+  }),
+  files: (order) => ({
+    ".codex/config.toml": [
+      // Only a model that it knows gets the tool that edits files.
+      `model = ${toToml(order.model ?? "gpt-5.5")}`,
+      'model_provider = "drover"',
+      "[model_providers.drover]",
+      'name = "drover"',
+      `base_url = ${toToml(`${gateway(order, "openai")}/v1`)}`,
+      'env_key = "DROVER_KEY"',
+      'wire_api = "responses"',
+      "[features]",
+      "plugins = false",
+      "[analytics]",
+      "enabled = false",
+      "",
+    ].join("\n"),
+  }),
+};
+
+const gemini: AcpAgent = {
+  name: "gemini",
+  entry: entryOf("gemini"),
+  capabilities: { ...CAPABLE, steer: "cancel", cost: false, resume: "reseeded" },
+  args: (order) => [
+    "--acp",
+    "--skip-trust",
+    "-m",
+    order.model ?? "gemini-2.5-pro",
+    ...(isFree(order) ? ["--approval-mode", "yolo"] : []),
+  ],
+  env: (order) => ({
+    GEMINI_API_KEY: NO_KEY,
+    GOOGLE_GEMINI_BASE_URL: gateway(order, "gemini"),
+    GEMINI_CLI_TRUST_WORKSPACE: "true",
+    GEMINI_CLI_NO_RELAUNCH: "true",
+  }),
+  files: () => ({
+    ".gemini/settings.json": JSON.stringify({
+      security: { auth: { selectedType: "gemini-api-key" } },
+      privacy: { usageStatisticsEnabled: false },
+      general: { disableAutoUpdate: true },
+    }),
+  }),
+  isResumeBroken: true,
+};
+
+const opencode: AcpAgent = {
+  name: "opencode",
+  entry: entryOf("opencode"),
+  capabilities: { ...CAPABLE, steer: "reprompt", cost: true, resume: "native" },
+  args: () => ["acp"],
+  env: (order) => ({
+    OPENCODE_CONFIG: join(order.home, "opencode.json"),
+    OPENCODE_DISABLE_AUTOUPDATE: "1",
+    OPENCODE_DISABLE_MODELS_FETCH: "1",
+    OPENCODE_DISABLE_LSP_DOWNLOAD: "1",
+    OPENCODE_DISABLE_DEFAULT_PLUGINS: "1",
+    XDG_DATA_HOME: join(order.home, ".local/share"),
+    XDG_CONFIG_HOME: join(order.home, ".config"),
+    XDG_CACHE_HOME: join(order.home, ".cache"),
+    XDG_STATE_HOME: join(order.home, ".local/state"),
+  }),
+  files: (order) => {
+    const model = order.model ?? "gpt-5.5";
+    const ask = isFree(order) ? "allow" : "ask";
+    return {
+      "opencode.json": JSON.stringify({
+        autoupdate: false,
+        share: "disabled",
+        model: `drover/${model}`,
+        small_model: `drover/${model}`,
+        enabled_providers: ["drover"],
+        permission: { edit: order.permissionMode === "acceptEdits" ? "allow" : ask, bash: ask },
+        provider: {
+          drover: {
+            npm: "@ai-sdk/openai-compatible",
+            options: { baseURL: `${gateway(order, "openai")}/v1`, apiKey: NO_KEY },
+            models: { [model]: { tool_call: true, limit: { context: 200_000, output: 32_000 } } },
+          },
+        },
+      }),
+    };
+  },
+};
+
+const claude: AcpAgent = {
+  name: "claude-acp",
+  entry: entryOf("claude-acp"),
+  capabilities: { ...CAPABLE, steer: "extension", cost: true, resume: "native" },
+  env: (order) => ({
+    CLAUDE_CONFIG_DIR: join(order.home, ".claude"),
+    ANTHROPIC_BASE_URL: gateway(order, "anthropic"),
+    ANTHROPIC_API_KEY: NO_KEY,
+    ...(order.model === null ? {} : { ANTHROPIC_MODEL: order.model }),
+    CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1",
+    DISABLE_TELEMETRY: "1",
+    DISABLE_ERROR_REPORTING: "1",
+    DISABLE_AUTOUPDATER: "1",
+    ...(order.isIsolated ? { IS_SANDBOX: "1" } : {}),
+  }),
+  modes: {
+    default: "default",
+    acceptEdits: "acceptEdits",
+    bypassPermissions: "bypassPermissions",
+    plan: "plan",
+    dontAsk: "dontAsk",
+  },
+};
+
+/** Any command that speaks the protocol. What it can do is learnt when it starts; until then the least is assumed. */
+const plain: AcpAgent = {
+  name: "acp",
+  capabilities: { ...CAPABLE, steer: "cancel", cost: false, resume: "native" },
+};
+
+export const ACP_AGENTS: readonly AcpAgent[] = [codex, gemini, opencode, claude, plain];
