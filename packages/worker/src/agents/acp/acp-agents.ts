@@ -14,6 +14,8 @@ export interface AcpAgent {
   readonly files?: (order: AgentOrder) => Readonly<Record<string, string>>;
   /** Which of the agent's own modes says a permission mode, where it has one. */
   readonly modes?: Readonly<Partial<Record<PermissionMode, string>>>;
+  /** Below HOME: what it remembers of its sessions. */
+  readonly memory?: string;
   /** It damages a session that is loaded again: start afresh instead, told what went before. */
   readonly isResumeBroken?: true;
 }
@@ -43,6 +45,7 @@ const toToml = (text: string) => JSON.stringify(text);
 const codex: AcpAgent = {
   name: "codex",
   entry: entryOf("codex"),
+  memory: ".codex/sessions",
   capabilities: { ...CAPABLE, steer: "extension", cost: false, resume: "native" },
   env: (order) => ({
     CODEX_HOME: join(order.home, ".codex"),
@@ -101,6 +104,7 @@ const gemini: AcpAgent = {
 const opencode: AcpAgent = {
   name: "opencode",
   entry: entryOf("opencode"),
+  memory: ".local/share/opencode",
   capabilities: { ...CAPABLE, steer: "reprompt", cost: true, resume: "native" },
   args: () => ["acp"],
   env: (order) => ({
@@ -140,6 +144,7 @@ const opencode: AcpAgent = {
 const claude: AcpAgent = {
   name: "claude-acp",
   entry: entryOf("claude-acp"),
+  memory: ".claude/projects",
   capabilities: { ...CAPABLE, steer: "extension", cost: true, resume: "native" },
   env: (order) => ({
     CLAUDE_CONFIG_DIR: join(order.home, ".claude"),

@@ -1,5 +1,6 @@
 /** Agents that speak the Agent Client Protocol, each as a runtime of its own name. */
-import type { AgentRuntime } from "../../agent-runtime.ts";
+import { join } from "node:path";
+import type { AgentRuntime, WorkOrder } from "../../agent-runtime.ts";
 import { holdConversation } from "../hold-conversation.ts";
 import { ACP_AGENTS, type AcpAgent } from "./acp-agents.ts";
 import { connectAcp } from "./connect-acp.ts";
@@ -7,6 +8,9 @@ import { connectAcp } from "./connect-acp.ts";
 export const createAcp = (agent: AcpAgent): AgentRuntime => ({
   name: agent.name,
   capabilities: agent.capabilities,
+  ...(agent.memory === undefined
+    ? {}
+    : { transcriptPath: ({ home }: Pick<WorkOrder, "home">) => join(home, agent.memory ?? "") }),
   start: (order, signal) => holdConversation(order, connectAcp(agent), signal),
 });
 

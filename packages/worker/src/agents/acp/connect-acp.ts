@@ -84,6 +84,8 @@ function createService(talk: Talk, narrator: Narrator) {
       { kind: "tool", turn: talk.getTurn(), tool, input, toolUseId: request.toolCall.toolCallId, options },
       talk.signal,
     );
+    // The session ends with the question open: an agent that is started again asks it again.
+    if (talk.signal.aborted) return new Promise<never>(() => undefined);
     // A policy gives no reasons: the turn was stopped.
     const isStopped = verdict.by === "policy" && verdict.note !== undefined;
     const option = isStopped ? undefined : pickOption(options, verdict);
