@@ -1,6 +1,5 @@
 /** Every HTTP endpoint of the product, below the API's base path; the nouns are in `endpoints/`. */
 import { agentPackageEndpoints } from "./endpoints/agent-packages.ts";
-import { costEndpoints } from "./endpoints/costs.ts";
 import { credentialEndpoints } from "./endpoints/credentials.ts";
 import { eventEndpoints } from "./endpoints/events.ts";
 import { guardianEndpoints } from "./endpoints/guardian.ts";
@@ -30,7 +29,6 @@ export const api = {
   ...taskEndpoints,
   ...graphEndpoints,
   ...workReportEndpoints,
-  ...costEndpoints,
 } as const;
 
 export type Api = typeof api;

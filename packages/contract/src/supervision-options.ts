@@ -39,6 +39,15 @@ export const SUPERVISION_OPTIONS = {
     fallback: "nudge",
     doc: "How far the guardian may go: `shadow` notes, `nudge` also speaks to the agent and asks people, `full` also pauses and stops.",
   },
+  judgeModel: {
+    env: "GUARDIAN_JUDGE_MODEL",
+    yaml: "monitoring.judge_model",
+    schema: z
+      .string()
+      .regex(/^(?:anthropic|openai|openai-chat|compatible|google):.+$/, "is vendor:model")
+      .optional(),
+    doc: "A model that also judges runs, as `vendor:model` with the vendors anthropic, openai, openai-chat, compatible and google; without it measured signs decide alone.",
+  },
   guardianCoolDownSeconds: {
     env: "GUARDIAN_COOL_DOWN_SECONDS",
     yaml: "monitoring.guardian_cool_down_seconds",

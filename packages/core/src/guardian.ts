@@ -21,6 +21,7 @@ const FIRST: Readonly<Record<SignalName, Readonly<Record<Signal["level"], Rung>>
   context_full: { note: "note", warning: "note", critical: "note" },
   waiting_for_answer: { note: "ask", warning: "ask", critical: "ask" },
   finished_not_ended: { note: "note", warning: "nudge", critical: "nudge" },
+  judged_drift: { note: "note", warning: "nudge", critical: "ask" },
 };
 
 export type Outcome = "pending" | "helped" | "no_effect" | "harmful";
@@ -77,7 +78,7 @@ export function decideIntervention(
 }
 
 /** What the agent is told; it says what was seen and leaves the way out to the agent. */
-const ADVICE: Readonly<Record<SignalName, string>> = {
+const ADVICE: Readonly<Record<Exclude<SignalName, "judged_drift">, string>> = {
   repeated_tool:
     "You are repeating the same call with the same result. Stop, say what you expected from it, and try something else.",
   error_streak:
@@ -94,8 +95,11 @@ const ADVICE: Readonly<Record<SignalName, string>> = {
   finished_not_ended: "If the work is done, end your turn by completing the task; if not, go on with the next step.",
 };
 
+const toAdvice = ({ signal, detail }: Signal): string =>
+  signal === "judged_drift" ? detail : `${ADVICE[signal]} (Seen: ${detail}.)`;
+
 export const toNudge = ({ signal }: Intention): string =>
-  `[GUARDIAN INTERVENTION - ${signal.level === "critical" ? "correction" : "guidance"}] ${ADVICE[signal.signal]} (Seen: ${signal.detail}.)`;
+  `[GUARDIAN INTERVENTION - ${signal.level === "critical" ? "correction" : "guidance"}] ${toAdvice(signal)}`;
 
 export interface Aftermath {
   /** Whether the agent was given the nudge; a rung that says nothing to it needs no receipt. */

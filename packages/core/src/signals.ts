@@ -7,7 +7,7 @@ import { finishedNotEnded } from "./signals/finished-not-ended.ts";
 import { noProgress } from "./signals/no-progress.ts";
 import { outsideOwnership } from "./signals/outside-ownership.ts";
 import { repeatedTool } from "./signals/repeated-tool.ts";
-import type { Detector, RunContext, Signal, SignalName } from "./signals/signal.ts";
+import type { Detector, RunContext, Signal, SIGNALS } from "./signals/signal.ts";
 import { tokenBurn } from "./signals/token-burn.ts";
 import { waitingForAnswer } from "./signals/waiting-for-answer.ts";
 import type { SeenEvent } from "./watch-facts.ts";
@@ -15,7 +15,7 @@ import type { SeenEvent } from "./watch-facts.ts";
 export * from "./signals/signal.ts";
 
 /** Each detector's state is its own affair; here it is only carried. */
-const DETECTORS: { readonly [Name in SignalName]: Detector<never> } = {
+const DETECTORS: { readonly [Name in (typeof SIGNALS)[number]]: Detector<never> } = {
   repeated_tool: repeatedTool as Detector<never>,
   error_streak: errorStreak as Detector<never>,
   no_progress: noProgress as Detector<never>,

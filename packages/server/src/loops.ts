@@ -12,6 +12,7 @@ import { mendQueueOnce } from "./app/requeue-tasks.ts";
 import { tendTasksOnce } from "./app/tend-tasks.ts";
 import { watchSandboxesOnce } from "./app/watch-sandboxes.ts";
 
+import { runConductorOnce } from "./app/run-conductor.ts";
 import { runGuardianOnce } from "./app/run-guardian.ts";
 import { superviseRunsOnce } from "./app/supervise-runs.ts";
 
@@ -30,6 +31,7 @@ export const LOOPS: readonly LoopRow[] = [
   { name: "watch-sandboxes", everyMs: 5_000, pass: watchSandboxesOnce },
   { name: "supervise-runs", everyMs: 5_000, pass: superviseRunsOnce },
   { name: "run-guardian", everyMs: 60_000, pass: runGuardianOnce },
+  { name: "run-conductor", everyMs: 300_000, pass: runConductorOnce },
   { name: "reap-sandboxes", everyMs: 5_000, pass: reapSandboxesOnce },
   { name: "follow-tasks", everyMs: 1_000, wakeOn: ["STATE_CHANGED"], pass: followTasksOnce },
   { name: "tend-tasks", everyMs: 1_000, wakeOn: ["TASK_FAILED", "TASK_CANCELLED"], pass: tendTasksOnce },

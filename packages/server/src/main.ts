@@ -18,7 +18,6 @@ import { openEgressProxy } from "./adapters/egress-proxy.ts";
 import { openPostgres } from "./adapters/db-postgres.ts";
 import { openBareRepositories } from "./adapters/git-bare.ts";
 import { openBuiltinHost } from "./adapters/git-builtin.ts";
-import { openHttpVendors } from "./adapters/model-http.ts";
 import { openGitMirrors } from "./adapters/git-mirror.ts";
 import { randomIds } from "./adapters/ids-random.ts";
 import { startPostgres } from "./adapters/postgres-embedded.ts";
@@ -30,7 +29,6 @@ import { openCredentials } from "./app/credential.ts";
 import type { Deps } from "./app/deps.ts";
 import { openIngest } from "./app/ingest-events.ts";
 import { parseEgressSettings } from "./app/govern-egress.ts";
-import { ensureSeedPrices, openModels } from "./app/models.ts";
 import { openProviders } from "./app/providers.ts";
 import { ensureDefaultProject } from "./app/manage-projects.ts";
 import { createLoginCode, ensureAdmin, ensureOwner } from "./app/manage-tokens.ts";
@@ -41,6 +39,7 @@ import { startLoop } from "./loop.ts";
 import { LOOPS } from "./loops.ts";
 import type { NameResolver } from "./ports/egress.ts";
 import type { Fault } from "./ports/fault.ts";
+import { NO_JUDGE, type Judge } from "./ports/judge.ts";
 import type { Log } from "./ports/log.ts";
 import { loadInstallation, releaseLeases } from "./store/lifecycle.ts";
 import { migrate } from "./store/migrate.ts";
@@ -107,6 +106,13 @@ function toResources({ config, origins }: ServerOptions): ResolvedResources {
     cpu: { value: config.sandboxCpu, origin: origin("sandboxCpu") },
     disk_gb: { value: config.sandboxDiskGb, origin: origin("sandboxDiskGb") },
   };
+}
+
+/** The vendors' libraries are large: who has no judge does not load them. */
+async function loadJudge(config: Config, log: Log): Promise<Judge> {
+  if (config.judgeModel === undefined) return NO_JUDGE;
+  const { openJudge } = await import("./adapters/judge-model.ts");
+  return openJudge({ model: config.judgeModel, keys: {}, baseUrls: {}, log });
 }
 
 const listOwnAddresses = () =>
@@ -186,14 +192,6 @@ async function openServer(options: ServerOptions, cleanup: ReturnType<typeof ope
   const repositories = join(dataDir.path, "git");
   const objects = openBareRepositories(repositories);
   const spine = { db, bus, clock, ids: randomIds, tail, fault: options.fault ?? (() => undefined) };
-  const vault = await openVault(dataDir.path, config.secretKey);
-  const vendor = openHttpVendors();
-  const models = openModels({ db, clock, config, vault, vendor });
-  cleanup.add(async () => {
-    await models.settled();
-    await vendor.close();
-  });
-  await ensureSeedPrices(db);
   let url = "";
   let route: RequestListener = () => undefined;
   const loops = new Map<string, { wake: () => void; done: Promise<void> }>();
@@ -220,11 +218,11 @@ async function openServer(options: ServerOptions, cleanup: ReturnType<typeof ope
     host: `${hostname()}:${dataDir.path}`,
     instance: `${hostname()}:${process.pid}`,
     adopted: new Set(),
+    judge: await loadJudge(config, log),
     startedMs: clock.now().getTime(),
     wake: (name) => loops.get(name)?.wake(),
     blobs: openDiskBlobs(join(dataDir.path, "blobs")),
-    vault,
-    models,
+    vault: await openVault(dataDir.path, config.secretKey),
     credentials: openCredentials({ db, clock, tail }),
     ingest: openIngest(spine),
     address: () => config.publicUrl ?? url,

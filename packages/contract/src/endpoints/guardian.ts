@@ -2,7 +2,14 @@
 import { z } from "zod";
 import { endpoint } from "../endpoint.ts";
 import { ProjectId, SandboxId } from "../ids.ts";
-import { Intervention, Supervision } from "../resources/supervision.ts";
+import {
+  ConductorAnalysis,
+  Dashboard,
+  GuardianAnalysis,
+  Intervention,
+  MonitorHealth,
+  Supervision,
+} from "../resources/supervision.ts";
 import { page, Paging } from "./page.ts";
 
 export const guardianEndpoints = {
@@ -23,5 +30,39 @@ export const guardianEndpoints = {
     summary: "What the guardian did, newest first, with the events it saw and whether it helped.",
     query: z.strictObject({ ...Paging, sandbox_id: SandboxId.optional(), project_id: ProjectId.optional() }),
     reply: page(Intervention),
+  }),
+  listAnalyses: endpoint({
+    method: "GET",
+    path: "/guardian/analyses",
+    access: "person",
+    verb: "read",
+    summary: "Verdicts of the judge model, newest first, each with the events it rests on.",
+    query: z.strictObject({ ...Paging, sandbox_id: SandboxId.optional(), project_id: ProjectId.optional() }),
+    reply: page(GuardianAnalysis),
+  }),
+  listConductorAnalyses: endpoint({
+    method: "GET",
+    path: "/monitor/conductor",
+    access: "person",
+    verb: "read",
+    summary: "How the running agents stood together: coherence, duplicate work, recommendations; newest first.",
+    query: z.strictObject({ ...Paging }),
+    reply: page(ConductorAnalysis),
+  }),
+  getMonitorHealth: endpoint({
+    method: "GET",
+    path: "/monitor/intelligent/health",
+    access: "person",
+    verb: "read",
+    summary: "Health of all running agents, as far as it was judged.",
+    reply: MonitorHealth,
+  }),
+  getDashboard: endpoint({
+    method: "GET",
+    path: "/monitor/dashboard",
+    access: "person",
+    verb: "read",
+    summary: "Work and agents in figures.",
+    reply: Dashboard,
   }),
 } as const;

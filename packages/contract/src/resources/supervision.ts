@@ -48,3 +48,59 @@ export const Supervision = z.object({
   cursor_seq: z.int().nonnegative(),
 });
 export type Supervision = z.infer<typeof Supervision>;
+
+/** What a judge answers. Every field is there, because some vendors refuse optional ones. */
+export const VerdictAnswer = z.object({
+  trajectory_aligned: z.boolean(),
+  alignment_score: z.number().min(0).max(1),
+  needs_steering: z.boolean(),
+  steering_type: z.enum(["guidance", "correction", "emergency"]).nullable(),
+  steering_recommendation: z.string().nullable(),
+  trajectory_summary: z.string(),
+  current_focus: z.string(),
+  evidence: z.array(z.number().int()),
+});
+
+export const GuardianAnalysis = z.object({
+  id: z.string(),
+  sandbox_id: SandboxId,
+  project_id: ProjectId,
+  model: z.string(),
+  cursor_seq: z.int().nonnegative(),
+  ...VerdictAnswer.shape,
+  created_at: Timestamp,
+});
+export type GuardianAnalysis = z.infer<typeof GuardianAnalysis>;
+
+export const ConductorAnalysis = z.object({
+  id: z.string(),
+  /** Null while nobody was judged: then there is no number. */
+  coherence_score: z.number().nullable(),
+  system_status: z.string(),
+  num_agents: z.int().nonnegative(),
+  duplicates: z.array(z.object({ a: SandboxId, b: SandboxId, similarity: z.number(), files: z.array(z.string()) })),
+  recommendations: z.array(z.string()),
+  created_at: Timestamp,
+});
+export type ConductorAnalysis = z.infer<typeof ConductorAnalysis>;
+
+export const MonitorHealth = z.object({
+  active_agents: z.int().nonnegative(),
+  /** Null while nobody was judged. */
+  average_alignment: z.number().nullable(),
+  agents_need_steering: z.int().nonnegative(),
+  system_health: z.enum(["no_activity", "unknown", "optimal", "good", "warning", "critical"]),
+  conditions: z.record(z.string(), z.int()),
+  signals: z.record(z.string(), z.int()),
+  last_analysis: Timestamp.nullable(),
+});
+
+export const Dashboard = z.object({
+  total_tasks_pending: z.int().nonnegative(),
+  total_tasks_completed: z.int().nonnegative(),
+  active_agents: z.int().nonnegative(),
+  stale_agents: z.int().nonnegative(),
+  waiting_for_answer: z.int().nonnegative(),
+  interventions_last_hour: z.int().nonnegative(),
+  events_last_minute: z.int().nonnegative(),
+});

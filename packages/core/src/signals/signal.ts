@@ -12,7 +12,8 @@ export const SIGNALS = [
   "waiting_for_answer",
   "finished_not_ended",
 ] as const;
-export type SignalName = (typeof SIGNALS)[number];
+/** What is measured, and what a model made of it. */
+export type SignalName = (typeof SIGNALS)[number] | "judged_drift";
 
 /** `note` is worth knowing, `warning` worth a word to the agent, `critical` worth a person. */
 export type SignalLevel = "note" | "warning" | "critical";

@@ -3,6 +3,7 @@ import type { Config, ResolvedResources } from "@drover/contract";
 import type { AgentPackages } from "../ports/agent-packages.ts";
 import type { BlobStore } from "../ports/blob.ts";
 import type { CheckpointStore } from "../ports/checkpoint-store.ts";
+import type { Judge } from "../ports/judge.ts";
 import type { Log } from "../ports/log.ts";
 import type { Vault } from "../ports/vault.ts";
 import type { Repositories } from "../ports/repository.ts";
@@ -12,7 +13,6 @@ import type { EventLogDeps } from "./event-log.ts";
 import type { Egress } from "./govern-egress.ts";
 import type { Ingest } from "./ingest-events.ts";
 import type { Git } from "./project-git.ts";
-import type { Models } from "./models.ts";
 import type { Providers } from "./providers.ts";
 
 export interface Deps extends EventLogDeps {
@@ -23,7 +23,6 @@ export interface Deps extends EventLogDeps {
   readonly credentials: Credentials;
   readonly ingest: Ingest;
   readonly providers: Providers;
-  readonly models: Models;
   readonly gate: SandboxGate;
   /** The worker as one file of this machine, for providers that do not have it inside. */
   readonly workerBundle: string;
@@ -41,6 +40,7 @@ export interface Deps extends EventLogDeps {
   readonly instance: string;
   /** Sandboxes this process has opened its gate for. */
   readonly adopted: Set<string>;
+  readonly judge: Judge;
   /** When this process began to watch. */
   readonly startedMs: number;
   /** Runs a background pass soon instead of at its next turn. */

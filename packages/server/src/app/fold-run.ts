@@ -27,8 +27,8 @@ export interface Folded {
   readonly signals: JsonObject;
 }
 
-export const toRunContext = (row: Pick<WatchedRow, "prompt">): RunContext => ({
-  ownedFiles: [],
+export const toRunContext = (row: Pick<WatchedRow, "prompt" | "owned_files">): RunContext => ({
+  ownedFiles: row.owned_files,
   prompt: row.prompt ?? "",
   contextTokens: null,
 });

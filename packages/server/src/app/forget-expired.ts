@@ -1,6 +1,5 @@
-/** Removes what has run out: one-time secrets, sessions, remembered replies, held money. */
+/** Removes what has run out: one-time secrets, sessions, remembered replies. */
 import type { Db } from "../ports/db.ts";
-import { deleteExpiredReservations } from "../store/budgets.ts";
 import { deleteExpiredSecrets, deleteExpiredSessions } from "../store/credentials.ts";
 import { deleteOldReplies } from "../store/idempotency.ts";
 
@@ -8,5 +7,4 @@ export async function forgetExpiredOnce({ db }: { db: Db }): Promise<void> {
   await deleteExpiredSecrets(db);
   await deleteExpiredSessions(db);
   await deleteOldReplies(db);
-  await deleteExpiredReservations(db);
 }

@@ -23,6 +23,7 @@ import {
 import type { Deps } from "./deps.ts";
 import { draftSandboxEvent, writeWithEvents } from "./event-log.ts";
 import { foldRun, toRunContext, type Folded } from "./fold-run.ts";
+import { judgeRun } from "./judge-run.ts";
 import { pauseByServer, stopByServer } from "./act-on-sandbox.ts";
 import { queueMessage } from "./send-message.ts";
 
@@ -134,7 +135,14 @@ async function guard(deps: Deps, row: WatchedRow, abort: AbortSignal): Promise<b
     atMs: past.created_at.getTime(),
     outcome: past.outcome,
   }));
-  const intention = decideIntervention(signals, history, toSettings(deps), deps.clock.now().getTime());
+  const seen = { cursorSeq: folded.cursorSeq, hasSigns: signals.length > 0 };
+  const judged = await judgeRun(deps, row, seen, abort);
+  const intention = decideIntervention(
+    judged === undefined ? signals : [...signals, judged],
+    history,
+    toSettings(deps),
+    deps.clock.now().getTime(),
+  );
   if (intention === undefined || !(await record(deps, row, intention, folded.cursorSeq))) return false;
   await act(deps, row, intention, abort);
   return true;

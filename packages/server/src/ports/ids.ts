@@ -1,15 +1,5 @@
 /** Names for new things, and secrets. */
-import type {
-  BudgetId,
-  CostRecordId,
-  EventId,
-  MessageId,
-  ProjectId,
-  SandboxId,
-  TaskId,
-  TicketId,
-  TokenId,
-} from "@drover/contract";
+import type { EventId, MessageId, ProjectId, SandboxId, TaskId, TicketId, TokenId } from "@drover/contract";
 
 export type SecretKind = "user" | "sandbox" | "session" | "login" | "ticket";
 
@@ -22,9 +12,6 @@ export interface Ids {
   task(): TaskId;
   join(): string;
   discovery(): string;
-  budget(): BudgetId;
-  /** Sorts by time. */
-  cost(): CostRecordId;
   sandbox(taskId: string | undefined): SandboxId;
   /** Sorts by time. */
   event(): EventId;

@@ -36,11 +36,16 @@ export const WatchedRow = z.object({
   signals: JsonColumn.nullable(),
   condition: z.string().nullable(),
   nudged_at: z.date().nullable(),
+  judged_at: z.date().nullable(),
+  judged_seq: z.number(),
+  owned_files: z.array(z.string()),
+  phase: z.string().nullable(),
 });
 export type WatchedRow = z.infer<typeof WatchedRow>;
 
 const watched = sql`s.id, s.project_id, s.task_id, s.state, s.provider, s.prompt, s.created_at, s.started_at, s.last_contact_at, s.last_seq,
-  coalesce(v.cursor_seq, 0) as cursor_seq, v.watch, v.signals, v.condition, v.nudged_at`;
+  coalesce(v.cursor_seq, 0) as cursor_seq, v.watch, v.signals, v.condition, v.nudged_at, v.judged_at,
+  coalesce(v.judged_seq, 0) as judged_seq, coalesce(t.owned_files, '{}') as owned_files, t.phase_id as phase`;
 
 /** Runs that have not ended, and those whose end has not been read yet, oldest first. */
 export const listWatched = query(
@@ -48,7 +53,7 @@ export const listWatched = query(
   WatchedRow,
   [10],
   (limit: number) => sql`
-  select ${watched} from sandboxes s left join supervision v on v.sandbox_id = s.id
+  select ${watched} from sandboxes s left join supervision v on v.sandbox_id = s.id left join tasks t on t.id = s.task_id
   where s.closed_at is null and (s.state <> all(${FINAL}::text[]) or coalesce(v.cursor_seq, 0) < s.last_seq)
   order by s.created_at, s.id limit ${limit}`,
 );
@@ -118,7 +123,7 @@ export const loadSupervision = query(
   WatchedRow.extend({ condition_since: z.date().nullable() }),
   [SAMPLE_ID],
   (id: SandboxId) => sql`
-  select ${watched}, v.condition_since from sandboxes s left join supervision v on v.sandbox_id = s.id where s.id = ${id}`,
+  select ${watched}, v.condition_since from sandboxes s left join supervision v on v.sandbox_id = s.id left join tasks t on t.id = s.task_id where s.id = ${id}`,
 );
 
 const InterventionRow = z.object({

@@ -1,0 +1,35 @@
+import { expect } from "vitest";
+import { test } from "../../../testkit/src/server.ts";
+import { runConductorOnce } from "./run-conductor.ts";
+
+const edit = (file_path: string) => ({ event_type: "agent.file_edited", event_data: { turn: 1, file_path } });
+
+test("agents that change the same files for the same goal are told as duplicates, to those who may see them", async ({
+  server,
+}) => {
+  const prompt = "Make the login form remember the user";
+  const [project, other] = [await server.createProject(), await server.createProject()];
+  const boxes = await Promise.all(
+    [1, 2, 3].map((n) => server.createSandbox({ prompt: n === 3 ? "Write the docs" : prompt, project_id: project })),
+  );
+  for (const [index, box] of boxes.entries())
+    await box.post({ events: index === 2 ? [edit("docs/a.md")] : [edit("src/form.ts"), edit("src/user.ts")] });
+  await runConductorOnce(server.deps);
+
+  const { token } = await server.createToken("viewer", project);
+  const { items } = (await server.call("GET", "/monitor/conductor", { token })).body;
+  expect(items).toMatchObject([{ coherence_score: null, system_status: "inefficient", num_agents: 3 }]);
+  expect(items[0].duplicates).toMatchObject([{ similarity: 1, files: ["src/form.ts", "src/user.ts"] }]);
+  expect(items[0].recommendations[0]).toContain("keep one");
+  const { token: stranger } = await server.createToken("viewer", other);
+  expect((await server.call("GET", "/monitor/conductor", { token: stranger })).body.items).toEqual([]);
+  expect((await server.call("GET", "/monitor/dashboard", { token })).body).toMatchObject({
+    active_agents: 3,
+    stale_agents: 0,
+  });
+  expect((await server.call("GET", "/monitor/intelligent/health", { token })).body).toMatchObject({
+    active_agents: 3,
+    average_alignment: null,
+    system_health: "unknown",
+  });
+});

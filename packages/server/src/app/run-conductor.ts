@@ -1,0 +1,74 @@
+/** The conductor: looks at all running agents at once, for coherence and for work done twice. */
+import { randomBytes } from "node:crypto";
+import {
+  computeCoherence,
+  decideConductorStatus,
+  findDuplicates,
+  listRecommendations,
+  type AgentView,
+} from "@drover/core";
+import { insertConductorAnalysis, listStanding, listTouched, type StandingRow } from "../store/analyses.ts";
+import type { Deps } from "./deps.ts";
+import { draftEvent, writeWithEvents } from "./event-log.ts";
+
+const FRESH_SECONDS = 600;
+const MOST = 200;
+const LATELY = 400;
+
+async function toView(deps: Deps, row: StandingRow): Promise<AgentView> {
+  const touched = await listTouched(deps.db, row.id, LATELY);
+  return {
+    id: row.id,
+    phase: row.phase ?? "none",
+    alignment: row.verdict?.alignment_score ?? null,
+    isAligned: row.verdict?.trajectory_aligned ?? false,
+    needsSteering: row.verdict?.needs_steering ?? false,
+    files: touched.filter(({ kind }) => kind === "file").map(({ what }) => what),
+    commands: touched.filter(({ kind }) => kind === "command").map(({ what }) => what),
+    goal: row.prompt ?? "",
+  };
+}
+
+/** One analysis over all, and one for each project that has agents: who may see one project sees that one. */
+export async function runConductorOnce(deps: Deps): Promise<{ analyses: number }> {
+  const rows = await listStanding(deps.db, null, FRESH_SECONDS, MOST);
+  if (rows.length === 0) return { analyses: 0 };
+  const views = new Map(await Promise.all(rows.map(async (row) => [row.id, await toView(deps, row)] as const)));
+  const projects = [null, ...new Set(rows.map((row) => row.project_id))];
+  for (const projectId of projects) {
+    const agents = rows
+      .filter((row) => projectId === null || row.project_id === projectId)
+      .flatMap((row) => views.get(row.id) ?? []);
+    const coherence = computeCoherence(agents);
+    const duplicates = findDuplicates(agents);
+    const status = decideConductorStatus(agents.length, coherence, duplicates.length);
+    const id = `con-${randomBytes(6).toString("hex")}`;
+    await writeWithEvents(deps, async (tx, append) => {
+      await insertConductorAnalysis(tx, {
+        id,
+        projectId,
+        coherence,
+        status,
+        agents: agents.length,
+        duplicates,
+        recommendations: listRecommendations(agents, coherence, duplicates),
+      });
+      await append([
+        draftEvent(
+          deps.ids,
+          { type: "monitoring_loop", id, projectId },
+          {
+            eventType: "monitoring.conductor.analysis",
+            data: {
+              coherence_score: coherence,
+              system_status: status,
+              duplicate_count: duplicates.length,
+              num_agents: agents.length,
+            },
+          },
+        ),
+      ]);
+    });
+  }
+  return { analyses: projects.length };
+}
