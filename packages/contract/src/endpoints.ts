@@ -1,5 +1,6 @@
 /** Every HTTP endpoint of the product, below the API's base path; the nouns are in `endpoints/`. */
 import { agentPackageEndpoints } from "./endpoints/agent-packages.ts";
+import { costEndpoints } from "./endpoints/costs.ts";
 import { credentialEndpoints } from "./endpoints/credentials.ts";
 import { eventEndpoints } from "./endpoints/events.ts";
 import { guardianEndpoints } from "./endpoints/guardian.ts";
@@ -29,6 +30,7 @@ export const api = {
   ...taskEndpoints,
   ...graphEndpoints,
   ...workReportEndpoints,
+  ...costEndpoints,
 } as const;
 
 export type Api = typeof api;

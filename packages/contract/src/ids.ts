@@ -27,6 +27,19 @@ export const MessageId = z
   .brand<"MessageId">();
 export type MessageId = z.infer<typeof MessageId>;
 
+export const BudgetId = z
+  .string()
+  .regex(/^bud-[0-9a-f]{12}$/)
+  .brand<"BudgetId">();
+export type BudgetId = z.infer<typeof BudgetId>;
+
+/** Sorts by time. */
+export const CostRecordId = z
+  .string()
+  .regex(new RegExp(`^${UUID}$`))
+  .brand<"CostRecordId">();
+export type CostRecordId = z.infer<typeof CostRecordId>;
+
 export const EventId = z
   .string()
   .regex(new RegExp(`^${UUID}$`))

@@ -1,6 +1,7 @@
 /** Every setting once: its names, default, meaning. Parameters > environment > .env > drover.yaml > defaults. */
 import { z } from "zod";
 import { PermissionDecision } from "./resources/agent-options.ts";
+import { MODEL_OPTIONS } from "./model-options.ts";
 import { Provider } from "./resources/sandbox.ts";
 import { SUPERVISION_OPTIONS } from "./supervision-options.ts";
 import { WORK_OPTIONS } from "./work-options.ts";
@@ -313,6 +314,7 @@ export const OPTIONS = {
     fallback: "443,80",
     doc: "Ports that sandboxes reach where a host is named without one.",
   },
+  ...MODEL_OPTIONS,
   demo: {
     env: "DROVER_DEMO",
     yaml: "server.demo",

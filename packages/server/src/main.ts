@@ -18,6 +18,7 @@ import { openEgressProxy } from "./adapters/egress-proxy.ts";
 import { openPostgres } from "./adapters/db-postgres.ts";
 import { openBareRepositories } from "./adapters/git-bare.ts";
 import { openBuiltinHost } from "./adapters/git-builtin.ts";
+import { openHttpVendors } from "./adapters/model-http.ts";
 import { openGitMirrors } from "./adapters/git-mirror.ts";
 import { randomIds } from "./adapters/ids-random.ts";
 import { startPostgres } from "./adapters/postgres-embedded.ts";
@@ -29,6 +30,7 @@ import { openCredentials } from "./app/credential.ts";
 import type { Deps } from "./app/deps.ts";
 import { openIngest } from "./app/ingest-events.ts";
 import { parseEgressSettings } from "./app/govern-egress.ts";
+import { ensureSeedPrices, openModels, type Models } from "./app/models.ts";
 import { openProviders } from "./app/providers.ts";
 import { ensureDefaultProject } from "./app/manage-projects.ts";
 import { createLoginCode, ensureAdmin, ensureOwner } from "./app/manage-tokens.ts";
@@ -109,10 +111,10 @@ function toResources({ config, origins }: ServerOptions): ResolvedResources {
 }
 
 /** The vendors' libraries are large: who has no judge does not load them. */
-async function loadJudge(config: Config, log: Log): Promise<Judge> {
+async function loadJudge(config: Config, models: Models, log: Log): Promise<Judge> {
   if (config.judgeModel === undefined) return NO_JUDGE;
   const { openJudge } = await import("./adapters/judge-model.ts");
-  return openJudge({ model: config.judgeModel, keys: {}, baseUrls: {}, log });
+  return openJudge({ model: config.judgeModel, findUpstream: (protocol) => models.findUpstream(protocol), log });
 }
 
 const listOwnAddresses = () =>
@@ -192,6 +194,14 @@ async function openServer(options: ServerOptions, cleanup: ReturnType<typeof ope
   const repositories = join(dataDir.path, "git");
   const objects = openBareRepositories(repositories);
   const spine = { db, bus, clock, ids: randomIds, tail, fault: options.fault ?? (() => undefined) };
+  const vault = await openVault(dataDir.path, config.secretKey);
+  const vendor = openHttpVendors();
+  const models = openModels({ db, clock, config, vault, vendor });
+  cleanup.add(async () => {
+    await models.settled();
+    await vendor.close();
+  });
+  await ensureSeedPrices(db);
   let url = "";
   let route: RequestListener = () => undefined;
   const loops = new Map<string, { wake: () => void; done: Promise<void> }>();
@@ -218,11 +228,12 @@ async function openServer(options: ServerOptions, cleanup: ReturnType<typeof ope
     host: `${hostname()}:${dataDir.path}`,
     instance: `${hostname()}:${process.pid}`,
     adopted: new Set(),
-    judge: await loadJudge(config, log),
+    judge: await loadJudge(config, models, log),
     startedMs: clock.now().getTime(),
     wake: (name) => loops.get(name)?.wake(),
     blobs: openDiskBlobs(join(dataDir.path, "blobs")),
-    vault: await openVault(dataDir.path, config.secretKey),
+    vault,
+    models,
     credentials: openCredentials({ db, clock, tail }),
     ingest: openIngest(spine),
     address: () => config.publicUrl ?? url,

@@ -98,6 +98,20 @@ export const Sandbox = z.object({
   /** What enforces each limit really; null while it is not known. */
   enforced_by: z.record(z.string(), z.string()).nullable(),
   health: Health,
+  /** Null when models were used and nobody knows the price of any. */
+  cost_usd: z.number().nonnegative().nullable().default(0),
+  /** Model calls without a price: they are in the tokens and not in the cost. */
+  unpriced_calls: z.int().nonnegative().default(0),
+  tokens: z
+    .object({
+      input: z.int().nonnegative(),
+      output: z.int().nonnegative(),
+      cache_read: z.int().nonnegative(),
+      cache_write: z.int().nonnegative(),
+      total: z.int().nonnegative(),
+    })
+    .default({ input: 0, output: 0, cache_read: 0, cache_write: 0, total: 0 }),
+  budget_usd: z.number().nonnegative().nullable().default(null),
   turn: z.int().nonnegative(),
   event_count: z.int().nonnegative(),
   last_seq: z.int().nonnegative(),

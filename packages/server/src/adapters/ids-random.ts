@@ -1,6 +1,16 @@
 /** Ids and secrets from the system's random source. */
 import { randomBytes, randomFillSync, randomUUID } from "node:crypto";
-import type { EventId, MessageId, ProjectId, SandboxId, TaskId, TicketId, TokenId } from "@drover/contract";
+import type {
+  BudgetId,
+  CostRecordId,
+  EventId,
+  MessageId,
+  ProjectId,
+  SandboxId,
+  TaskId,
+  TicketId,
+  TokenId,
+} from "@drover/contract";
 import type { Ids, SecretKind } from "../ports/ids.ts";
 
 const SECRET_PREFIX: Readonly<Record<SecretKind, string>> = {
@@ -34,6 +44,8 @@ function uuidByTime(): string {
 export const randomIds: Ids = {
   project: () => `project-${randomUUID()}` as ProjectId,
   token: () => `tok-${hex(6)}` as TokenId,
+  budget: () => `bud-${hex(6)}` as BudgetId,
+  cost: () => uuidByTime() as CostRecordId,
   message: () => `msg-${hex(6)}` as MessageId,
   ticket: () => randomUUID() as TicketId,
   task: () => randomUUID() as TaskId,

@@ -13,6 +13,7 @@ import type { EventLogDeps } from "./event-log.ts";
 import type { Egress } from "./govern-egress.ts";
 import type { Ingest } from "./ingest-events.ts";
 import type { Git } from "./project-git.ts";
+import type { Models } from "./models.ts";
 import type { Providers } from "./providers.ts";
 
 export interface Deps extends EventLogDeps {
@@ -23,6 +24,7 @@ export interface Deps extends EventLogDeps {
   readonly credentials: Credentials;
   readonly ingest: Ingest;
   readonly providers: Providers;
+  readonly models: Models;
   readonly gate: SandboxGate;
   /** The worker as one file of this machine, for providers that do not have it inside. */
   readonly workerBundle: string;

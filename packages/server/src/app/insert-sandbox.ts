@@ -7,6 +7,7 @@ import { findRepository } from "../store/git.ts";
 import { insertSandbox, type SandboxRow } from "../store/sandboxes.ts";
 import type { Deps } from "./deps.ts";
 import { draftSandboxEvent, draftTransition, type EventDraft } from "./event-log.ts";
+import { limitSandbox } from "./manage-budgets.ts";
 import { toSandboxBranch } from "./sandbox-branch.ts";
 
 export interface Request {
@@ -66,6 +67,7 @@ export async function insertSandboxRow(
     detail: { provider: row.provider },
     request_id: null,
   });
+  if (input.budget_usd !== undefined) await limitSandbox(tx, deps, row, input.budget_usd);
   const spawned = draftSandboxEvent(deps.ids, row, {
     eventType: "SPAWNED",
     data: { sandbox_id: row.id, task_id: row.task_id, provider: row.provider, runtime: row.runtime },

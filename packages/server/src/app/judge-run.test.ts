@@ -36,8 +36,7 @@ const withJudge = (server: TestServer, model: ScriptedModel, vendor = "anthropic
   ...server.deps,
   judge: openJudge({
     model: `${vendor}:scripted-model`,
-    keys: { [vendor]: "a-key" },
-    baseUrls: { [vendor]: vendor === "anthropic" || vendor === "google" ? model.url : `${model.url}/v1` },
+    findUpstream: async () => ({ baseUrl: model.url, key: "a-key" }),
     log: silentLog,
   }),
 });

@@ -57,8 +57,10 @@ export async function pauseSandbox(deps: Deps, actor: Person, id: SandboxId, sig
   });
 }
 
-/** Told first: what it says from its first moment on counts. */
+/** Told first: what it says from its first moment on counts. Of one that we did not make only the budget's pause is lifted. */
 export async function resumeSandbox(deps: Deps, actor: Person, id: SandboxId, signal: AbortSignal): Promise<Sandbox> {
+  const known = await loadSandbox.maybe(deps.db, id);
+  if (known?.provider === "external" && known.state === "paused") return tell(deps, actor, id, "resumed");
   const { provider, ref } = await loadFor(deps, id, "resumed");
   const resumed = await tell(deps, actor, id, "resumed");
   await provider.resume(ref, signal).catch(async (error: unknown) => {

@@ -31,6 +31,7 @@ import { sendMessage } from "../app/send-message.ts";
 import { beat, getAssignment } from "../app/serve-worker.ts";
 import { startDemo } from "../app/start-demo.ts";
 import { person, worker, type Handlers } from "./context.ts";
+import { costHandlers } from "./serve-costs.ts";
 import { workHandlers } from "./serve-work.ts";
 import { CLEARED_SESSION_COOKIE, parseSessionCookie, toSessionCookie } from "./session-cookie.ts";
 import { streamSandbox } from "./stream-sse.ts";
@@ -199,4 +200,5 @@ export const handlers: Handlers = {
   },
 
   ...workHandlers,
+  ...costHandlers,
 };

@@ -10,6 +10,7 @@ import { readJson } from "./body.ts";
 import { openCredentialWatch } from "./credential-watch.ts";
 import { mountGitEndpoint } from "./git-endpoint.ts";
 import type { Context } from "./context.ts";
+import { mountGateway } from "./gateway.ts";
 import { handlers } from "./handlers.ts";
 import { openHostCheck, requireServed, type HostCheck } from "./host-check.ts";
 import { writeMetrics, type Counters } from "./metrics.ts";
@@ -191,6 +192,7 @@ export async function mountSite(
 
   await mountGitEndpoint(app, deps, options.signal);
 
+  await mountGateway(app, deps, options.signal);
   app.get("/healthz", { exposeHeadRoute: true }, async () => ({ status: "ok" }));
   app.get("/readyz", { exposeHeadRoute: true }, async () => {
     await checkStore(deps.db);

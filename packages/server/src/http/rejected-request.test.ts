@@ -26,6 +26,7 @@ interface World {
   readonly eventId: string;
   readonly ticketId: string;
   readonly taskId: string;
+  readonly budgetId: string;
   readonly tokens: Readonly<Record<"viewer" | "operator" | "admin" | "stranger" | "revoked" | "expired", string>>;
 }
 
@@ -50,6 +51,9 @@ async function buildWorld(server: TestServer): Promise<World> {
   const expired = await server.call("POST", "/tokens", {
     body: { name: "old", role: "admin", expires_at: "2020-01-01T00:00:00Z" },
   });
+  const { body: budget } = await server.call("POST", "/budgets", {
+    body: { scope_type: "project", scope_id: projectId, limit_amount: 1 },
+  });
   const viewer = await server.createToken("viewer", projectId);
   const ticket = await server.call("POST", "/tickets", { body: { title: "kept", project_id: projectId } });
   const task = await server.call("POST", "/tasks", { body: { title: "kept", ticket_id: ticket.body.id } });
@@ -64,6 +68,7 @@ async function buildWorld(server: TestServer): Promise<World> {
     eventId: stored.event_id,
     ticketId: ticket.body.id,
     taskId: task.body.id,
+    budgetId: budget.id,
     tokens: {
       viewer: viewer.token,
       operator: (await server.createToken("operator", projectId)).token,
@@ -183,6 +188,22 @@ const BODIES: { readonly [Name in EndpointName]: Readonly<Record<string, unknown
   completeTask: { task_id: NOBODY },
   reportValidation: { task_id: NOBODY, passed: true, feedback: "fine" },
   reportDiscovery: { discovery_type: "bug", description: "a rejected find" },
+  listCosts: undefined,
+  summariseCosts: undefined,
+  listBudgets: undefined,
+  createBudget: { scope_type: "task", scope_id: "a", limit_amount: 1 },
+  getBudget: undefined,
+  changeBudget: { limit_amount: 2 },
+  deleteBudget: undefined,
+  checkBudgets: undefined,
+  listCostBudgets: undefined,
+  createCostBudget: { scope_type: "task", scope_id: "a", limit_amount: 1 },
+  listPrices: undefined,
+  putPrice: { model: "a-model", input: 1, output: 2 },
+  deletePrice: undefined,
+  listUpstreams: undefined,
+  putUpstream: { api_key: "a-key" },
+  deleteUpstream: undefined,
   listAgentPackages: undefined,
   installAgentPackage: undefined,
   removeAgentPackage: undefined,
@@ -216,7 +237,10 @@ function toPath(endpoint: Endpoint, world: World, sandbox: TestSandbox): string 
     .replace(":message_id", world.messageId)
     .replace(":request_id", REQUEST)
     .replace(":artifact_id", ARTIFACT)
-    .replace(":event_id", world.eventId);
+    .replace(":event_id", world.eventId)
+    .replace(":budget_id", world.budgetId)
+    .replace(":model", "a-model")
+    .replace(":protocol", "gemini");
 }
 
 /** A request that would be accepted, with something changed. */
@@ -640,7 +664,8 @@ describe("bodies", () => {
         );
         for (const field of Object.keys(body)) {
           // A description may be empty and may be taken away.
-          for (const value of [1, true, [], {}, ...(field === "description" ? [] : [null, ""])]) {
+          const isNumber = typeof body[field] === "number";
+          for (const value of [isNumber ? "1" : 1, true, [], {}, ...(field === "description" ? [] : [null, ""])]) {
             if (FINE.has(`${one.name} ${field}=${JSON.stringify(value)}`)) continue;
             expectProblem(
               await ask(server, world, one, { body: { ...body, [field]: value } }),

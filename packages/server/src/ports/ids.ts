@@ -1,5 +1,15 @@
 /** Names for new things, and secrets. */
-import type { EventId, MessageId, ProjectId, SandboxId, TaskId, TicketId, TokenId } from "@drover/contract";
+import type {
+  BudgetId,
+  CostRecordId,
+  EventId,
+  MessageId,
+  ProjectId,
+  SandboxId,
+  TaskId,
+  TicketId,
+  TokenId,
+} from "@drover/contract";
 
 export type SecretKind = "user" | "sandbox" | "session" | "login" | "ticket";
 
@@ -12,6 +22,9 @@ export interface Ids {
   task(): TaskId;
   join(): string;
   discovery(): string;
+  budget(): BudgetId;
+  /** Sorts by time. */
+  cost(): CostRecordId;
   sandbox(taskId: string | undefined): SandboxId;
   /** Sorts by time. */
   event(): EventId;

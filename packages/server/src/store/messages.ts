@@ -135,3 +135,15 @@ export const listMessages = query(
   select ${columns} from messages where sandbox_id = ${sandboxId} ${afterPosition === undefined ? empty : sql`and position > ${afterPosition}`}
   order by position limit ${limit}`,
 );
+
+/** Given to the agent, as far as anybody knows, and not yet seen by its model. */
+export const listUnseen = query(
+  "messages.list_unseen",
+  z.object({ id: MessageId, content: z.string() }),
+  [SAMPLE_SANDBOX],
+  (sandboxId: SandboxId) => sql`
+  select id, content from messages
+  where sandbox_id = ${sandboxId} and state in ('leased', 'delivered') and message_type in ('user_message', 'guardian_nudge', 'system')
+  order by position limit 100`,
+  { prepared: true },
+);

@@ -51,13 +51,21 @@ export const SandboxRow = z.object({
   host: z.string().nullable(),
   provisioned_at: z.date().nullable(),
   enforced_by: z.record(z.string(), z.string()).nullable(),
+  cost_usd: z.number(),
+  priced_calls: z.number(),
+  unpriced_calls: z.number(),
+  input_tokens: z.number(),
+  output_tokens: z.number(),
+  cache_read_tokens: z.number(),
+  cache_write_tokens: z.number(),
 });
 export type SandboxRow = z.infer<typeof SandboxRow>;
 
 const columns = sql`id, project_id, task_id, state, state_cause, generation, provider, provider_id, runtime, model, prompt, repo,
   base_branch, branch, labels, spec, created_at, started_at, ended_at, closed_at, last_sandbox_seq, last_seq, last_event_type,
   last_event_at, turn, heartbeat_count, first_heartbeat_at, last_heartbeat_at, last_contact_at,
-  resources, network, host, provisioned_at, enforced_by`;
+  resources, network, host, provisioned_at, enforced_by, cost_usd::float8 as cost_usd, priced_calls, unpriced_calls, input_tokens,
+  output_tokens, cache_read_tokens, cache_write_tokens`;
 
 export interface SandboxDraft {
   readonly id: SandboxId;
@@ -206,6 +214,13 @@ export const closeSandbox = command(
   "sandboxes.close",
   [SAMPLE_ID],
   (id: SandboxId) => sql`update sandboxes set closed_at = now() where id = ${id} and closed_at is null`,
+);
+
+export const updateSandboxBudget = command(
+  "sandboxes.update_budget",
+  [SAMPLE_ID, 1],
+  (id: SandboxId, usd: number) =>
+    sql`update sandboxes set spec = jsonb_set(spec, '{budget_usd}', to_jsonb(${usd}::float8)) where id = ${id}`,
 );
 
 export const advanceGeneration = command(

@@ -1,0 +1,74 @@
+/** What a model request asks for, in whichever dialect. */
+import type { ModelDialect, ModelRoute } from "./model-route.ts";
+
+export type RequestBody = Readonly<Record<string, unknown>>;
+
+export const isRequestBody = (value: unknown): value is RequestBody =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+export interface ModelRequest {
+  readonly model: string;
+  readonly isStream: boolean;
+  readonly maxOutputTokens: number | undefined;
+}
+
+const MODEL_LIMIT = 200;
+
+function readMaxTokens(dialect: ModelDialect, body: RequestBody): number | undefined {
+  const config = body["generationConfig"];
+  const found = {
+    messages: body["max_tokens"],
+    responses: body["max_output_tokens"],
+    chat: body["max_completion_tokens"] ?? body["max_tokens"],
+    gemini: isRequestBody(config) ? config["maxOutputTokens"] : undefined,
+  }[dialect];
+  return typeof found === "number" && found > 0 ? found : undefined;
+}
+
+/** Undefined when no model is named. */
+export function readModelRequest(route: ModelRoute, body: RequestBody): ModelRequest | undefined {
+  const model = route.model ?? body["model"];
+  if (typeof model !== "string" || model === "" || model.length > MODEL_LIMIT) return undefined;
+  return {
+    model,
+    isStream: route.isStream ?? body["stream"] === true,
+    maxOutputTokens: readMaxTokens(route.dialect, body),
+  };
+}
+
+/** Chat completions tell their usage in a stream only when asked to. */
+export const needsUsage = (route: ModelRoute, body: RequestBody): boolean =>
+  route.kind === "generate" &&
+  route.dialect === "chat" &&
+  body["stream"] === true &&
+  !(isRequestBody(body["stream_options"]) && body["stream_options"]["include_usage"] === true);
+
+export const askForUsage = (body: RequestBody): RequestBody => ({
+  ...body,
+  stream_options: { ...(isRequestBody(body["stream_options"]) ? body["stream_options"] : {}), include_usage: true },
+});
+
+/** Takes out of a stream the chunk with the usage that the agent did not ask for; the rest passes unchanged, event by event. */
+export function createUsageFilter(): { take(text: string): string; end(): string } {
+  let pending = "";
+  const isUsage = (event: string) => /"choices"\s*:\s*\[\s*\]/.test(event) && event.includes('"usage"');
+  return {
+    take: (text) => {
+      pending += text;
+      const cut = pending.lastIndexOf("\n\n");
+      if (cut === -1) return "";
+      const whole = pending.slice(0, cut + 2);
+      pending = pending.slice(cut + 2);
+      if (!whole.includes('"usage"')) return whole;
+      return whole
+        .split(/(?<=\n\n)/)
+        .filter((event) => !isUsage(event))
+        .join("");
+    },
+    end: () => {
+      const rest = pending;
+      pending = "";
+      return rest;
+    },
+  };
+}

@@ -1,0 +1,217 @@
+/** One call of a model, from an agent to a vendor and back: checked, reserved, passed on as it comes, metered, settled. */
+import { isUtf8 } from "node:buffer";
+import { StringDecoder } from "node:string_decoder";
+import {
+  askForUsage,
+  createUsageFilter,
+  createUsageMeter,
+  isModelAllowed,
+  isRequestBody,
+  needsUsage,
+  readModelRequest,
+  toAgentHeaders,
+  toUpstreamUrl,
+  toVendorHeaders,
+  toVendorQuery,
+  type Metered,
+  type ModelRequest,
+  type ModelRoute,
+  type RequestBody,
+} from "@drover/core";
+import { AppError } from "@drover/contract";
+import type { VendorAnswer } from "../ports/model-vendor.ts";
+import type { SandboxRow } from "../store/sandboxes.ts";
+import { loadForWorker } from "./current-worker.ts";
+import type { Deps } from "./deps.ts";
+import type { WorkerIdentity } from "./ingest-events.ts";
+import { markSeen } from "./mark-seen.ts";
+import type { Upstream } from "./models.ts";
+import { releaseCall, settleCall } from "./settle-call.ts";
+import { reserveCall, type CallPlan, type Refused } from "./reserve-call.ts";
+
+export interface AgentCall {
+  readonly route: ModelRoute;
+  readonly query: string;
+  readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
+  readonly bytes: Buffer;
+}
+
+export interface ModelReply {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  /** Whoever reads it decides the pace. What was used is on record when it ends, however it ends. */
+  readonly chunks: AsyncIterable<Uint8Array>;
+}
+
+function parseBody(bytes: Buffer): RequestBody {
+  if (!isUtf8(bytes)) throw new AppError("request.not_json", "the body is not valid UTF-8");
+  let body: unknown;
+  try {
+    body = JSON.parse(bytes.toString("utf8"));
+  } catch (cause) {
+    // Expected: the caller sent something else than JSON.
+    throw new AppError("request.not_json", "the body is not valid JSON", { cause });
+  }
+  if (!isRequestBody(body)) throw new AppError("request.invalid", "the body is not a JSON object");
+  return body;
+}
+
+function parseRequest(deps: Deps, route: ModelRoute, body: RequestBody): ModelRequest {
+  const request = readModelRequest(route, body);
+  if (request === undefined) throw new AppError("request.invalid", "the request names no model");
+  if (!isModelAllowed(deps.config.modelAllow, request.model))
+    throw new AppError("model.not_allowed", `${request.model} is not among the allowed models (DROVER_MODEL_ALLOW)`);
+  return request;
+}
+
+const ERROR_LIMIT_BYTES = 1024 * 1024;
+
+/** A vendor's error is told as it is, except that a key it may quote is not. */
+async function* maskKey(body: AsyncIterable<Uint8Array>, key: string | undefined): AsyncGenerator<Uint8Array> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of body) {
+    size += chunk.byteLength;
+    if (size > ERROR_LIMIT_BYTES) break;
+    chunks.push(chunk);
+  }
+  const text = Buffer.concat(chunks).toString("utf8");
+  yield Buffer.from(key === undefined ? text : text.replaceAll(key, "***"));
+}
+
+/** Takes the usage out of a stream whose agent has not asked for it. */
+async function* hideUsage(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  const decoder = new StringDecoder("utf8");
+  const filter = createUsageFilter();
+  for await (const chunk of chunks) {
+    const text = filter.take(decoder.write(Buffer.from(chunk)));
+    if (text !== "") yield Buffer.from(text);
+  }
+  const rest = filter.end();
+  if (rest !== "") yield Buffer.from(rest);
+}
+
+/** Reads the usage as it passes. `settle` has run before the last word of the answer is handed on, or when it breaks off. */
+async function* meterAnswer(
+  answer: VendorAnswer,
+  route: ModelRoute,
+  request: ModelRequest,
+  requestCharacters: number,
+  settle: (metered: Metered) => Promise<void>,
+): AsyncGenerator<Uint8Array> {
+  const meter = createUsageMeter(route.dialect, request.isStream);
+  const decoder = new StringDecoder("utf8");
+  let isSettled = false;
+  const settleOnce = async () => {
+    if (isSettled) return;
+    isSettled = true;
+    await settle(meter.read(requestCharacters));
+  };
+  try {
+    for await (const chunk of answer.body) {
+      meter.take(decoder.write(Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength)));
+      if (request.isStream && meter.isComplete()) await settleOnce();
+      yield chunk;
+    }
+  } finally {
+    await settleOnce();
+  }
+}
+
+function send(
+  deps: Deps,
+  sandbox: SandboxRow,
+  call: AgentCall,
+  upstream: Upstream,
+  bytes: Uint8Array | undefined,
+  signal: AbortSignal,
+): Promise<VendorAnswer> {
+  const { route } = call;
+  return deps.models.vendor.send(
+    {
+      method: route.kind === "list" ? "GET" : "POST",
+      url: toUpstreamUrl(upstream.baseUrl, route, toVendorQuery(call.query)),
+      headers: toVendorHeaders(route.protocol, call.headers, upstream),
+      body: bytes,
+      subject: sandbox.id,
+      dialect: route.dialect,
+      path: route.path,
+    },
+    signal,
+  );
+}
+
+const toReply = (answer: VendorAnswer, chunks: AsyncIterable<Uint8Array>): ModelReply => ({
+  status: answer.status,
+  headers: toAgentHeaders(answer.headers),
+  chunks,
+});
+
+const isError = ({ status }: VendorAnswer) => status >= 400;
+
+/** Redirects are not followed: whatever stands elsewhere is not the vendor that was configured. */
+function requireVendor(answer: VendorAnswer): void {
+  if (answer.status >= 300 && answer.status < 400)
+    throw new AppError("model.unavailable", `the vendor answered ${answer.status}, a redirection; check its base URL`);
+}
+
+async function generate(
+  deps: Deps,
+  worker: WorkerIdentity,
+  sandbox: SandboxRow,
+  call: AgentCall,
+  signal: AbortSignal,
+): Promise<ModelReply | Refused> {
+  const body = parseBody(call.bytes);
+  const request = parseRequest(deps, call.route, body);
+  const upstream = await deps.models.findUpstream(call.route.protocol);
+  const plan: CallPlan = {
+    callId: deps.ids.cost(),
+    sandbox,
+    scope: { sandboxId: sandbox.id, taskId: sandbox.task_id, ticketId: null, projectId: sandbox.project_id },
+    request,
+    requestCharacters: call.bytes.byteLength,
+  };
+  const refused = await reserveCall(deps, plan);
+  if (refused !== undefined) return refused;
+
+  const isUsageAsked = needsUsage(call.route, body);
+  const bytes = isUsageAsked ? Buffer.from(JSON.stringify(askForUsage(body))) : call.bytes;
+  // Beside the call: neither waits for the other.
+  void deps.models
+    .track(markSeen(deps, worker, body, sandbox.turn))
+    .catch((error: unknown) =>
+      deps.log.warn("gateway.not_marked_seen", { sandbox: sandbox.id, reason: String(error) }),
+    );
+  const release = () => deps.models.track(releaseCall(deps, plan));
+  const answer = await send(deps, sandbox, call, upstream, bytes, signal).catch(async (error: unknown) => {
+    // Expected: the vendor is away, or the agent hung up. Nothing was used.
+    await release();
+    throw error;
+  });
+  if (isError(answer)) {
+    await release();
+    return toReply(answer, maskKey(answer.body, upstream.key));
+  }
+  requireVendor(answer);
+  const settle = (metered: Metered) =>
+    deps.models.track(settleCall(deps, { ...plan, protocol: call.route.protocol, metered, isReplay: answer.isReplay }));
+  const metered = meterAnswer(answer, call.route, request, plan.requestCharacters, settle);
+  return toReply(answer, isUsageAsked ? hideUsage(metered) : metered);
+}
+
+export async function callModel(
+  deps: Deps,
+  worker: WorkerIdentity,
+  call: AgentCall,
+  signal: AbortSignal,
+): Promise<ModelReply | Refused> {
+  const sandbox = await loadForWorker(deps.db, worker);
+  if (call.route.kind === "generate") return generate(deps, worker, sandbox, call, signal);
+  const bytes = call.route.kind === "count" ? call.bytes : undefined;
+  if (bytes !== undefined) parseRequest(deps, call.route, parseBody(bytes));
+  const upstream = await deps.models.findUpstream(call.route.protocol);
+  const answer = await send(deps, sandbox, call, upstream, bytes, signal);
+  requireVendor(answer);
+  return toReply(answer, isError(answer) ? maskKey(answer.body, upstream.key) : answer.body);
+}

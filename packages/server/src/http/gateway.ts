@@ -1,0 +1,147 @@
+/** The way of sandboxes to models: `/gateway/{anthropic,openai,gemini}/...`, as the vendors' own clients speak. */
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { API_BASE, AppError } from "@drover/contract";
+import { findModelRoute, isModelProtocol, type ModelProtocol } from "@drover/core";
+import { callModel, type ModelReply } from "../app/call-model.ts";
+import type { WorkerPrincipal } from "../app/credential.ts";
+import type { Deps } from "../app/deps.ts";
+import { resolvePrincipal } from "./authorise.ts";
+import { toAppError, toProblem } from "./problem.ts";
+import { toVendorProblem } from "./vendor-problem.ts";
+
+const MEBIBYTE = 1024 * 1024;
+const PREFIX = `${API_BASE}/gateway/`;
+
+/** Vendors' clients send what they were given as a key in one of three headers. */
+function toAuthorization(headers: FastifyRequest["headers"]): string | undefined {
+  if (headers.authorization !== undefined) return headers.authorization;
+  const key = headers["x-api-key"] ?? headers["x-goog-api-key"];
+  return typeof key === "string" ? `Bearer ${key}` : undefined;
+}
+
+async function requireSandbox(deps: Deps, request: FastifyRequest): Promise<WorkerPrincipal> {
+  const authorization = toAuthorization(request.headers);
+  const principal = await resolvePrincipal(deps, { authorization, cookie: request.headers.cookie });
+  if (principal === undefined) throw new AppError("auth.required", "a sandbox's own token is needed");
+  if (principal.kind !== "worker" || principal.scope === "git")
+    throw new AppError("auth.forbidden", "only sandboxes use the model gateway");
+  return principal;
+}
+
+async function readBody(request: FastifyRequest, limit: number): Promise<Buffer> {
+  const refuse = () =>
+    new AppError("request.too_large", `a model request has at most ${limit} bytes (DROVER_MODEL_BODY_MB)`);
+  if (Number(request.headers["content-length"] ?? 0) > limit) throw refuse();
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of request.raw as AsyncIterable<Buffer>) {
+    size += chunk.length;
+    if (size > limit) throw refuse();
+    chunks.push(chunk);
+  }
+  return chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks);
+}
+
+/** Aborts when the agent hangs up or the server stops. */
+function toSignal(reply: FastifyReply, stopping: AbortSignal): AbortSignal {
+  const hangUp = new AbortController();
+  reply.raw.once("close", () => hangUp.abort());
+  return AbortSignal.any([stopping, hangUp.signal]);
+}
+
+/** Chunk by chunk at the agent's pace: nothing is read from the vendor that the agent has not taken. */
+async function pass(reply: FastifyReply, answer: ModelReply): Promise<void> {
+  const { raw } = reply;
+  reply.hijack();
+  for (const [name, value] of Object.entries(reply.getHeaders())) if (value !== undefined) raw.setHeader(name, value);
+  for (const [name, value] of Object.entries(answer.headers)) raw.setHeader(name, value);
+  raw.setHeader("cache-control", "no-store");
+  raw.writeHead(answer.status);
+  raw.flushHeaders();
+  const closed = new Promise<void>((resolve) => void raw.once("close", resolve));
+  try {
+    for await (const chunk of answer.chunks) {
+      if (raw.destroyed) break;
+      if (!raw.write(chunk)) await Promise.race([new Promise((drained) => void raw.once("drain", drained)), closed]);
+    }
+    raw.end();
+  } catch {
+    // Expected: the vendor broke off, or the agent hung up. A broken answer is one to the agent too.
+    raw.destroy();
+  }
+}
+
+async function serve(
+  deps: Deps,
+  protocol: ModelProtocol,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  stopping: AbortSignal,
+): Promise<void> {
+  const worker = await requireSandbox(deps, request);
+  const [path = "", query = ""] = (request.raw.url ?? "").slice(PREFIX.length + protocol.length).split("?", 2);
+  const route = findModelRoute(protocol, request.method, path);
+  if (route === undefined)
+    throw new AppError("route.not_found", `the gateway does not pass ${request.method} ${path.slice(0, 200)}`);
+  const bytes = await readBody(request, deps.config.modelBodyMb * MEBIBYTE);
+  const signal = toSignal(reply, stopping);
+  const answer = await callModel(deps, worker, { route, query, headers: request.headers, bytes }, signal);
+  if (!("error" in answer)) return pass(reply, answer);
+  refuse(deps, protocol, request, reply, answer.error);
+  // The agent's processes may stand still from the next moment on: the refusal is on its way first.
+  await new Promise<void>((resolve) => {
+    if (reply.raw.writableFinished || reply.raw.destroyed) return resolve();
+    reply.raw.once("finish", resolve).once("close", resolve);
+  });
+  await deps.models
+    .track(answer.afterwards(stopping))
+    .catch((error: unknown) =>
+      deps.log.warn("gateway.not_paused", { sandbox: worker.sandboxId, reason: String(error) }),
+    );
+}
+
+function refuse(
+  deps: Deps,
+  protocol: ModelProtocol | undefined,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  error: unknown,
+): void {
+  const refusal = toAppError(error);
+  const problem = toProblem(refusal, request.id, deps.log);
+  if (problem.status === 401) void reply.header("www-authenticate", "Bearer");
+  if (refusal.retryAfterSeconds !== undefined) void reply.header("retry-after", refusal.retryAfterSeconds);
+  // What is left of a refused request is not waited for.
+  if (!request.raw.complete) void reply.header("connection", "close");
+  const body = toVendorProblem(protocol, problem, refusal.code);
+  void reply.header("x-should-retry", body.retry ? "true" : "false");
+  void reply.status(problem.status).type("application/problem+json").send(JSON.stringify(body.document));
+}
+
+export async function mountGateway(app: FastifyInstance, deps: Deps, stopping: AbortSignal): Promise<void> {
+  await app.register(async (scope) => {
+    // Bodies are the vendors': they are read here, under a limit of their own.
+    scope.removeAllContentTypeParsers();
+    scope.addContentTypeParser("*", (_request, _payload, done) => done(null, undefined));
+    scope.route<{ Params: { protocol: string } }>({
+      method: ["GET", "POST"],
+      url: `${PREFIX}:protocol/*`,
+      handler: async (request, reply) => {
+        const { protocol } = request.params;
+        const known = isModelProtocol(protocol) ? protocol : undefined;
+        try {
+          if (known === undefined) {
+            await requireSandbox(deps, request);
+            throw new AppError("route.not_found", `there is no gateway for ${protocol.slice(0, 50)}`);
+          }
+          await serve(deps, known, request, reply, stopping);
+        } catch (error) {
+          // Expected: any refusal. An answer that has begun cannot be one any more.
+          if (reply.raw.headersSent || reply.raw.destroyed) reply.raw.destroy();
+          else refuse(deps, known, request, reply, error);
+        }
+        return reply;
+      },
+    });
+  });
+}
