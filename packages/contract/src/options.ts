@@ -260,6 +260,13 @@ export const OPTIONS = {
     fallback: "8",
     doc: "Disk of a sandbox in GiB, at most 10.",
   },
+  sandboxReplacements: {
+    env: "SANDBOX_REPLACEMENTS",
+    yaml: "sandbox.replacements",
+    schema: z.coerce.number().int().min(0).max(100),
+    fallback: "0",
+    doc: "How often a sandbox that was lost (its worker killed, its provider without it) is made again and goes on with its last checkpoint; 0 lets it fail.",
+  },
   keepCompletedSeconds: {
     env: "SANDBOX_KEEP_COMPLETED_SECONDS",
     yaml: "sandbox.keep_completed_seconds",

@@ -32,7 +32,14 @@ export interface Observation {
   readonly workerExit: { readonly code: number | null; readonly signal: string | null } | null;
 }
 
-export type Verdict = { readonly to: "failed" | "terminated"; readonly cause: string } | undefined;
+export type Verdict =
+  | {
+      readonly to: "failed" | "terminated";
+      readonly cause: string;
+      /** Nothing says that the run itself was at fault: in another sandbox it may go on. */
+      readonly isLost: boolean;
+    }
+  | undefined;
 
 const nameExit = (exit: { readonly code: number | null; readonly signal: string | null }): string =>
   exit.signal === null ? `worker exited with code ${exit.code ?? "unknown"}` : `worker killed by ${exit.signal}`;
@@ -42,13 +49,19 @@ export function decideVerdict(state: SandboxState, seen: Observation): Verdict {
   if (TERMINAL_SANDBOX_STATES.has(state)) return undefined;
   const isOver = state === "completed";
   if (seen.standing === undefined)
-    return { to: isOver ? "terminated" : "failed", cause: isOver ? "ended" : "the provider lost it" };
+    return { to: isOver ? "terminated" : "failed", cause: isOver ? "ended" : "the provider lost it", isLost: !isOver };
   if (seen.standing === "stopped") {
     const cause = seen.isOomKilled ? "out of memory" : (seen.reason ?? "it stopped");
-    return { to: isOver ? "terminated" : "failed", cause: isOver ? "ended" : cause };
+    const isLost = !isOver && !seen.isOomKilled;
+    return { to: isOver ? "terminated" : "failed", cause: isOver ? "ended" : cause, isLost };
   }
   if (seen.workerExit === null) return undefined;
-  if (isOver) return { to: "terminated", cause: "the worker left" };
+  if (isOver) return { to: "terminated", cause: "the worker left", isLost: false };
   const isKilled = seen.workerExit.signal === "SIGKILL" || seen.workerExit.code === 137;
-  return { to: "failed", cause: seen.isOomKilled && isKilled ? "out of memory" : nameExit(seen.workerExit) };
+  const isOutOfMemory = seen.isOomKilled && isKilled;
+  return {
+    to: "failed",
+    cause: isOutOfMemory ? "out of memory" : nameExit(seen.workerExit),
+    isLost: isKilled && !isOutOfMemory,
+  };
 }

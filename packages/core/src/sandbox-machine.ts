@@ -10,24 +10,33 @@ export type SandboxTrigger =
   | "finished"
   | "delivered"
   | "worked"
+  | "lost"
   | "failed"
   | "cancelled"
   | "terminated";
 
 export const SANDBOX = {
   pending: { provisioned: "creating", failed: "failed", cancelled: "cancelled", terminated: "terminated" },
-  creating: { started: "running", failed: "failed", cancelled: "cancelled", terminated: "terminated" },
+  creating: { started: "running", lost: "pending", failed: "failed", cancelled: "cancelled", terminated: "terminated" },
   running: {
     paused: "paused",
     finished: "completing",
+    lost: "pending",
     failed: "failed",
     cancelled: "cancelled",
     terminated: "terminated",
   },
-  paused: { resumed: "running", failed: "failed", cancelled: "cancelled", terminated: "terminated" },
+  paused: {
+    resumed: "running",
+    lost: "pending",
+    failed: "failed",
+    cancelled: "cancelled",
+    terminated: "terminated",
+  },
   completing: {
     delivered: "completed",
     worked: "running",
+    lost: "pending",
     failed: "failed",
     cancelled: "cancelled",
     terminated: "terminated",

@@ -54,10 +54,25 @@ async function findTranscript(deps: Deps, source: SandboxRow, atSeq: number): Pr
 const loadSummary = async (deps: Deps, source: SandboxRow, atSeq: number): Promise<string> =>
   summariseRun(source.prompt, await listTelling(deps.db, source.id, atSeq, TELLING_LIMIT));
 
-/** Asked before a new sandbox is made: to begin with nothing is not what was asked for, unless it was. */
-async function requireMemory(deps: Deps, source: SandboxRow, runtime: string, atSeq: number): Promise<void> {
+/** Whether an agent of this runtime would know anything of what went before. */
+export async function hasMemory(
+  deps: Deps,
+  source: SandboxRow,
+  runtime: string,
+  atSeq = Number.MAX_SAFE_INTEGER,
+): Promise<boolean> {
   const transcript = await findTranscript(deps, source, atSeq);
-  if (transcript?.runtime === runtime || (await loadSummary(deps, source, atSeq)) !== "") return;
+  return transcript?.runtime === runtime || (await loadSummary(deps, source, atSeq)) !== "";
+}
+
+/** Asked before a new sandbox is made: to begin with nothing is not what was asked for, unless it was. */
+async function requireMemory(
+  deps: Deps,
+  source: SandboxRow,
+  runtime: string,
+  atSeq: number | undefined,
+): Promise<void> {
+  if (await hasMemory(deps, source, runtime, atSeq)) return;
   throw new AppError(
     "resume.nothing",
     `nothing of ${source.id} can be gone on with: its agent said nothing that was kept; with resume_fresh it starts afresh`,
@@ -92,8 +107,7 @@ export async function inheritSandbox(
       fields: [{ path: "project_id", message: "is another project than that of resume_from" }],
     });
   const runtime = input.runtime ?? source.runtime ?? undefined;
-  if (input.resume_fresh !== true)
-    await requireMemory(deps, source, runtime ?? "scripted", atSeq ?? Number.MAX_SAFE_INTEGER);
+  if (input.resume_fresh !== true) await requireMemory(deps, source, runtime ?? "scripted", atSeq);
   const spec = Object.fromEntries(Object.entries(source.spec).filter(([key]) => !OWN.has(key)));
   const { model, prompt, repo, base_branch } = source;
   const { memory_gb, cpu, disk_gb } = source.resources;

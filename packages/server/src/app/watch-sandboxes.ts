@@ -6,6 +6,7 @@ import { listOpen } from "../store/lifecycle.ts";
 import { loadSandbox, type SandboxRow } from "../store/sandboxes.ts";
 import { changeState } from "./change-state.ts";
 import type { Deps } from "./deps.ts";
+import { isReplaceable, replaceLost } from "./replace-lost.ts";
 import { toRef } from "./sandbox-key.ts";
 
 const BATCH = 500;
@@ -36,7 +37,8 @@ async function watch(deps: Deps, id: SandboxId, signal: AbortSignal): Promise<bo
   if (row === undefined || row.provisioned_at === null) return false;
   const provider = await deps.providers.open(row.provider);
   const verdict = decideVerdict(row.state, toObservation(await provider.info(toRef(deps.installation, row), signal)));
-  if (verdict !== undefined) await changeState(deps, id, verdict.to, verdict.cause);
+  if (verdict?.isLost === true && (await isReplaceable(deps, row))) await replaceLost(deps, row, verdict.cause, signal);
+  else if (verdict !== undefined) await changeState(deps, id, verdict.to, verdict.cause);
   else if (isMute(row, deps.clock.now())) await changeState(deps, id, "failed", "the worker did not start");
   else return false;
   return true;

@@ -46,6 +46,15 @@ export const markProvisioned = command(
   where id = ${id}`,
 );
 
+/** It is to be made again, at whatever machine. */
+export const forgetProvisioned = command(
+  "sandboxes.forget_provisioned",
+  [SAMPLE_ID],
+  (id: SandboxId) => sql`
+  update sandboxes set provider_id = null, enforced_by = null, provisioned_at = null, lease_owner = null, lease_until = null
+  where id = ${id}`,
+);
+
 /** Sandboxes of this machine in the given states that are not gone yet. */
 export const listOpen = query(
   "sandboxes.list_open",
