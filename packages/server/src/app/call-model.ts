@@ -20,6 +20,7 @@ import {
 } from "@drover/core";
 import { AppError } from "@drover/contract";
 import type { VendorAnswer } from "../ports/model-vendor.ts";
+import { findTicket } from "../store/budgets.ts";
 import type { SandboxRow } from "../store/sandboxes.ts";
 import { loadForWorker } from "./current-worker.ts";
 import type { Deps } from "./deps.ts";
@@ -165,10 +166,16 @@ async function generate(
   const body = parseBody(call.bytes);
   const request = parseRequest(deps, call.route, body);
   const upstream = await deps.models.findUpstream(call.route.protocol);
+  const ticket = sandbox.task_id === null ? undefined : await findTicket.maybe(deps.db, sandbox.task_id);
   const plan: CallPlan = {
     callId: deps.ids.cost(),
     sandbox,
-    scope: { sandboxId: sandbox.id, taskId: sandbox.task_id, ticketId: null, projectId: sandbox.project_id },
+    scope: {
+      sandboxId: sandbox.id,
+      taskId: sandbox.task_id,
+      ticketId: ticket?.ticket_id ?? null,
+      projectId: sandbox.project_id,
+    },
     request,
     requestCharacters: call.bytes.byteLength,
   };

@@ -30,6 +30,16 @@ const REQUESTS: Readonly<Record<string, (sandbox: TestSandbox, unique: string) =
     body: { fresh: true },
     other: { fresh: true, prompt: "else" },
   }),
+  createBudget: ({ id }) => ({
+    path: "/budgets",
+    body: { scope_type: "sandbox", scope_id: id, limit_amount: 1 },
+    other: { scope_type: "sandbox", scope_id: id, limit_amount: 2 },
+  }),
+  createCostBudget: ({ id }) => ({
+    path: "/costs/budgets",
+    body: { scope_type: "sandbox", scope_id: id, limit_amount: 1 },
+    other: { scope_type: "sandbox", scope_id: id, limit_amount: 2 },
+  }),
   replaceWorker: ({ id }) => ({ path: `/sandboxes/${id}/worker-token` }),
   sendMessage: ({ id }) => ({ path: `/sandboxes/${id}/messages`, body: { content: "a" }, other: { content: "b" } }),
 };

@@ -2,12 +2,15 @@
 import {
   AppError,
   BudgetId,
-  SandboxId,
   type Budget,
   type BudgetChange,
   type CostScope,
+  type ErrorCode,
   type NewBudget,
   type ProjectId,
+  type SandboxId,
+  type TaskId,
+  type TicketId,
 } from "@drover/contract";
 import type { Db } from "../ports/db.ts";
 import { insertAudit } from "../store/audit.ts";
@@ -19,7 +22,7 @@ import type { Person } from "./credential.ts";
 import { parseCursor } from "./cursor.ts";
 import type { Deps } from "./deps.ts";
 import { draftEvent, writeWithEvents } from "./event-log.ts";
-import { locateProject, locateSandbox } from "./locate.ts";
+import { locateProject, locateSandbox, locateTask, locateTicket } from "./locate.ts";
 import { toBudgetData } from "./reserve-call.ts";
 
 const toBudget = (row: BudgetRow): Budget => {
@@ -45,31 +48,37 @@ const toBudget = (row: BudgetRow): Budget => {
   };
 };
 
+interface Scope {
+  readonly scope_type: CostScope;
+  readonly scope_id?: string | undefined;
+}
+
+type NamedScope = Exclude<CostScope, "global">;
+
+const MISSING: Readonly<Record<NamedScope, ErrorCode>> = {
+  project: "project.not_found",
+  ticket: "ticket.not_found",
+  task: "task.not_found",
+  sandbox: "sandbox.not_found",
+};
+
+const LOCATE: Readonly<Record<NamedScope, (db: Db, id: string) => Promise<ProjectId | undefined>>> = {
+  project: (db, id) => locateProject(db, id as ProjectId),
+  ticket: (db, id) => locateTicket(db, id as TicketId),
+  task: (db, id) => locateTask(db, id as TaskId),
+  sandbox: (db, id) => locateSandbox(db, id as SandboxId),
+};
+
 /** The project that a scope lies in; null for all of them. What is hidden from the caller is not there. */
-async function findProject(
-  deps: Deps,
-  actor: Person,
-  scope: { readonly scope_type: CostScope; readonly scope_id?: string | undefined },
-): Promise<ProjectId | null> {
-  const id = scope.scope_id ?? "";
+async function findProject(deps: Deps, actor: Person, { scope_type, scope_id = "" }: Scope): Promise<ProjectId | null> {
   const mine = actor.grant.projectId;
-  if (scope.scope_type === "global") {
+  if (scope_type === "global") {
     if (mine !== null) throw new AppError("auth.forbidden", "only somebody of all projects limits all of them");
     return null;
   }
-  if (scope.scope_type === "sandbox") {
-    const sandbox = SandboxId.safeParse(id);
-    const found = sandbox.success ? await locateSandbox(deps.db, sandbox.data) : undefined;
-    if (found === undefined || (mine !== null && mine !== found)) throw new AppError("sandbox.not_found");
-    return found;
-  }
-  if (scope.scope_type === "project") {
-    const found = await locateProject(deps.db, id as ProjectId);
-    if (found === undefined || (mine !== null && mine !== found)) throw new AppError("project.not_found");
-    return found;
-  }
-  // Tickets and tasks are names to a budget: a caller of one project limits them within it.
-  return mine;
+  const found = await LOCATE[scope_type](deps.db, scope_id);
+  if (found === undefined || (mine !== null && mine !== found)) throw new AppError(MISSING[scope_type]);
+  return found;
 }
 
 async function requireBudget(db: Db, actor: Person, id: BudgetId): Promise<BudgetRow> {
@@ -203,11 +212,7 @@ export async function pageBudgets(deps: Deps, actor: Person, query: BudgetQuery)
 
 const CHECKED = 500;
 
-export async function checkBudgets(
-  deps: Deps,
-  actor: Person,
-  scope: { readonly scope_type: CostScope; readonly scope_id?: string | undefined },
-) {
+export async function checkBudgets(deps: Deps, actor: Person, scope: Scope) {
   const rows = await listBudgets(deps.db, {
     visibleProject: actor.grant.projectId,
     scopeType: scope.scope_type,

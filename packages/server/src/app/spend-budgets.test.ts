@@ -184,3 +184,20 @@ test("people see and set what lies in their own project", async ({ server }) => 
   expect(list.items.map((budget: { id: string }) => budget.id)).toEqual([own.body.id]);
   expect(await server.call("DELETE", `/budgets/${own.body.id}`, { token })).toMatchObject({ status: 200 });
 });
+
+test("budgets of a ticket and of a task are over their sandboxes", async ({ server, model }) => {
+  model.setScript(() => DEAR);
+  const { body: ticket } = await server.call("POST", "/tickets", { body: { title: "dear" } });
+  const { body: task } = await server.call("POST", "/tasks", { body: { title: "dear", ticket_id: ticket.id } });
+  const sandbox = await server.createSandbox({ task_id: task.id });
+  const limit = (scope_type: string, scope_id: string, limit_amount: number) =>
+    server.call("POST", "/budgets", { body: { scope_type, scope_id, limit_amount } });
+  await limit("ticket", ticket.id, 2);
+  expect((await limit("ticket", task.id, 1)).status).toBe(404);
+  expect(await ask(server, sandbox)).toMatchObject({ status: 200 });
+  await limit("task", task.id, 0.000_001);
+  expect((await ask(server, sandbox)).body.detail).toContain(`task ${task.id}`);
+  const { body } = await server.call("GET", `/costs/summary?scope_type=ticket&scope_id=${ticket.id}`);
+  expect(body).toMatchObject({ record_count: 1, breakdown: [{ model: MODEL }] });
+  expect(body.total_cost).toBeCloseTo(1.5, 9);
+});

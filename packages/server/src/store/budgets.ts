@@ -143,6 +143,15 @@ const isOver = (scope: BudgetScope) => sql`
     or (b.scope_type = 'sandbox' and b.scope_id = ${scope.sandboxId}::text))
   and b.period_start <= now() and (b.period_end is null or b.period_end > now())`;
 
+/** The ticket that a task belongs to. */
+export const findTicket = query(
+  "budgets.find_ticket",
+  z.object({ ticket_id: z.string() }),
+  ["a"],
+  (taskId: string) => sql`select ticket_id from tasks where id = ${taskId}`,
+  { prepared: true },
+);
+
 /** Budgets over a call, without a lock: most calls have none. */
 export const countBudgets = query(
   "budgets.count_over",

@@ -153,7 +153,8 @@ export async function startScriptedModel(options: ScriptedModelOptions = {}): Pr
     }
     await turn.holdLast?.wait();
     if (turn.end === "hang") return;
-    if (turn.end === "break") return void response.destroy();
+    // What was said is out before the connection ends.
+    if (turn.end === "break") return void response.socket?.end();
     if (!request.isStream) return sendJson(response, 200, spoken.whole, headers);
     await write(response, spoken.ending);
     response.end();
