@@ -51,6 +51,9 @@ export interface Talk {
   readonly permissions: Permissions;
   readonly signal: AbortSignal;
   getTurn(): number;
+  /** How far the conversation's own log was read, for agents that have one; kept with the next step. */
+  getCursor(): number | undefined;
+  setCursor(cursor: number): void;
   emit(events: readonly AgentEvent[], receipt?: Receipt): void;
   /** Resolves when the log has room for more. */
   room(): Promise<void>;

@@ -56,6 +56,8 @@ export function holdConversation(order: WorkOrder, open: OpenConversation, signa
     permissions,
     signal,
     getTurn: () => mark.turn,
+    getCursor: () => mark.cursor,
+    setCursor: (cursor) => (mark.cursor = cursor),
     emit,
     room: () => queue.room(),
   };

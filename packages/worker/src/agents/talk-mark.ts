@@ -10,6 +10,7 @@ const TalkMark = z.object({
   /** What the running turn was begun with, for an agent that has to be asked again. */
   prompt: z.string().optional(),
   lastText: z.string(),
+  cursor: z.int().optional(),
   permissions: z.unknown(),
 });
 export type TalkMark = z.infer<typeof TalkMark>;

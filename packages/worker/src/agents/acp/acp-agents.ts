@@ -1,13 +1,13 @@
 /** The ACP agents we know, and in what they differ. Whatever is not here speaks the plain protocol. */
-import { AGENT_PINS, type AgentName, type PermissionMode } from "@drover/contract";
+import { AGENT_PINS, type PermissionMode } from "@drover/contract";
 import { join } from "node:path";
 import type { AgentCapabilities, WorkOrder } from "../../agent-runtime.ts";
 
 export interface AcpAgent {
   readonly name: string;
   readonly capabilities: AgentCapabilities;
-  /** Below the place where its package is mounted; none: the command is given with the sandbox. */
-  readonly entry?: string;
+  /** Below the place where its package is mounted, the first that is there; none: the command is given with the sandbox. */
+  readonly entries?: readonly string[];
   readonly args?: (order: AgentOrder) => readonly string[];
   readonly env?: (order: AgentOrder) => Readonly<Record<string, string>>;
   /** Written below the agent's HOME before it starts. */
@@ -30,8 +30,6 @@ const NO_KEY = "not-a-key";
 
 const gateway = ({ bridgeUrl }: AgentOrder, protocol: string) => `${bridgeUrl}/api/v1/gateway/${protocol}`;
 
-const entryOf = (name: AgentName) => AGENT_PINS[name].entry;
-
 const CAPABLE = { interrupt: true, hooks: false, subagents: false } as const;
 
 /** Nobody is asked where the sandbox holds the agent in and everything is allowed anyway. */
@@ -44,7 +42,7 @@ const toToml = (text: string) => JSON.stringify(text);
 
 const codex: AcpAgent = {
   name: "codex",
-  entry: entryOf("codex"),
+  entries: [AGENT_PINS.codex.entry],
   memory: ".codex/sessions",
   capabilities: { ...CAPABLE, steer: "extension", cost: false, resume: "native" },
   env: (order) => ({
@@ -76,7 +74,7 @@ const codex: AcpAgent = {
 
 const gemini: AcpAgent = {
   name: "gemini",
-  entry: entryOf("gemini"),
+  entries: [AGENT_PINS.gemini.entry],
   capabilities: { ...CAPABLE, steer: "cancel", cost: false, resume: "reseeded" },
   args: (order) => [
     "--acp",
@@ -103,7 +101,10 @@ const gemini: AcpAgent = {
 
 const opencode: AcpAgent = {
   name: "opencode",
-  entry: entryOf("opencode"),
+  // What npm links is put in place by a script of the package, which is not run. The slower build runs on every processor.
+  entries: [`-baseline`, ""].map(
+    (build) => `node_modules/opencode-${process.platform}-${process.arch}${build}/bin/opencode`,
+  ),
   memory: ".local/share/opencode",
   capabilities: { ...CAPABLE, steer: "reprompt", cost: true, resume: "native" },
   args: () => ["acp"],
@@ -143,7 +144,7 @@ const opencode: AcpAgent = {
 
 const claude: AcpAgent = {
   name: "claude-acp",
-  entry: entryOf("claude-acp"),
+  entries: [AGENT_PINS["claude-acp"].entry],
   memory: ".claude/projects",
   capabilities: { ...CAPABLE, steer: "extension", cost: true, resume: "native" },
   env: (order) => ({

@@ -5,6 +5,7 @@ import type {
   NewSessionRequest,
 } from "@agentclientprotocol/sdk/unstable";
 import type { McpServer } from "@drover/contract";
+import { existsSync } from "node:fs";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { z } from "zod";
@@ -211,13 +212,16 @@ async function within<T>(work: Promise<T>, gone: Promise<AgentGone>, talk: Talk)
 }
 
 function toCommand(agent: AcpAgent, { order }: Talk): readonly string[] {
-  if (agent.entry === undefined) {
+  if (agent.entries === undefined) {
     if (order.command === null) throw new AgentGone("the sandbox names no command for its agent", "stream_init");
     return order.command;
   }
-  if (order.agentHome === undefined)
+  const { agentHome } = order;
+  const entries = agentHome === undefined ? [] : agent.entries.map((entry) => join(agentHome, entry));
+  const program = entries.find((entry) => existsSync(entry));
+  if (program === undefined)
     throw new AgentGone(`${agent.name} is not installed: drover agents install ${agent.name}`, "stream_init");
-  return [join(order.agentHome, agent.entry), ...(agent.args?.(order) ?? [])];
+  return [program, ...(agent.args?.(order) ?? [])];
 }
 
 function watchGone(process: AgentProcess, rpc: RpcPeer): Promise<AgentGone> {

@@ -58,6 +58,9 @@ type Input = Readonly<Record<string, unknown>>;
 const isInput = (value: unknown): value is Input =>
   typeof value === "object" && value !== null && !Array.isArray(value) && Object.keys(value).length > 0;
 
+/** More than where it runs. */
+const isTelling = (input: unknown) => isInput(input) && Object.keys(input).some((key) => key !== "cwd");
+
 function readMetaName(call: ToolCall): string | undefined {
   const meta = call._meta?.["claudeCode"];
   const name = typeof meta === "object" && meta !== null ? (meta as { toolName?: unknown }).toolName : undefined;
@@ -65,7 +68,7 @@ function readMetaName(call: ToolCall): string | undefined {
 }
 
 const toTool = (call: ToolCall): string =>
-  (call.name ?? readMetaName(call) ?? KIND_TOOLS[call.kind ?? ""] ?? call.title ?? "tool").slice(0, 200);
+  (readMetaName(call) ?? KIND_TOOLS[call.kind ?? ""] ?? call.name ?? call.title ?? "tool").slice(0, 200);
 
 /** What the agent gave its tool; agents that do not tell are described by what they show. */
 function toInput(call: ToolCall): Input {
@@ -202,7 +205,7 @@ export function createNarrator(getTurn: () => number, clock: Clock): Narrator {
     const { status } = open.call;
     if (status === "completed" || status === "failed")
       return [...events, ...closeTool(open, toResultText(open.call), status === "failed")];
-    const isKnown = isInput(open.call.rawInput) || (status !== undefined && status !== "pending");
+    const isKnown = (status !== undefined && status !== "pending") || isTelling(open.call.rawInput);
     return isKnown ? [...events, ...sayTool(open)] : events;
   };
 

@@ -1,0 +1,10 @@
+/** Agents of an OpenHands agent server: one that runs already, or one that the sandbox starts. */
+import type { AgentRuntime } from "../../agent-runtime.ts";
+import { holdConversation } from "../hold-conversation.ts";
+import { connectOpenHands } from "./connect-openhands.ts";
+
+export const createOpenHands = (): AgentRuntime => ({
+  name: "openhands",
+  capabilities: { steer: "native", interrupt: true, hooks: false, cost: true, resume: "native", subagents: false },
+  start: (order, signal) => holdConversation(order, connectOpenHands, signal),
+});
