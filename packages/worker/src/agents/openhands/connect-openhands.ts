@@ -97,7 +97,7 @@ async function waitUntilUp(ask: Ask, server: Server, { order, signal }: Talk): P
 /** Models are named as LiteLLM does, and reached through the bridge. */
 function toModel({ order }: Talk) {
   const model = order.model ?? "gpt-5.5";
-  const vendor = /^(claude|glm)/.test(model) ? "anthropic" : /^gemini/.test(model) ? "gemini" : "openai";
+  const vendor = /^(claude|glm)/.test(model) ? "anthropic" : model.startsWith("gemini") ? "gemini" : "openai";
   const suffix = vendor === "openai" ? "/v1" : "";
   return {
     model: model.includes("/") ? model : `${vendor}/${model}`,
@@ -137,7 +137,7 @@ async function openConversation(ask: Ask, talk: Talk, before: string | undefined
 
 /** Follows one run after the other by what the log says. */
 function createRuns(ask: Ask, talk: Talk, narrator: OpenHandsNarrator, path: string) {
-  let running: PromiseWithResolvers<PromptEnd> | undefined;
+  let running: { resolve: (end: PromptEnd) => void; reject: (error: Error) => void } | undefined;
   /** Something of this run was seen: only then an end is its end, and not that of the run before. */
   let isBegun = false;
   let isCancelled = false;
@@ -210,11 +210,12 @@ function createRuns(ask: Ask, talk: Talk, narrator: OpenHandsNarrator, path: str
       await talk.room();
     },
     begin(): Promise<PromptEnd> {
-      running = Promise.withResolvers<PromptEnd>();
+      const { promise, resolve, reject } = Promise.withResolvers<PromptEnd>();
+      running = { resolve, reject };
       isBegun = false;
       isCancelled = false;
       failure = undefined;
-      return running.promise;
+      return promise;
     },
     fail(error: Error) {
       running?.reject(error);
