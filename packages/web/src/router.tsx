@@ -14,7 +14,7 @@ import { session } from "./data/session.ts";
 import { Failed, NotFound, Opening } from "./pages/fallbacks.tsx";
 import { LoginPage } from "./pages/login.tsx";
 import { SandboxesPage } from "./pages/sandboxes.tsx";
-import { parseLoginSearch, parseRunSearch, parseSandboxesSearch } from "./search-params.ts";
+import { parseLoginSearch, parseRunSearch, parseSandboxesSearch, parseWorkSearch } from "./search-params.ts";
 
 const root = createRootRoute({ component: Outlet, notFoundComponent: NotFound });
 
@@ -75,6 +75,25 @@ const agents = createRoute({
   component: lazyRouteComponent(() => import("./agents/agents-page.tsx"), "AgentsPage"),
 });
 
+const work = createRoute({
+  getParentRoute: () => inside,
+  path: "/work",
+  validateSearch: parseWorkSearch,
+  component: lazyRouteComponent(() => import("./work/work-page.tsx"), "WorkPage"),
+});
+
+const ticket = createRoute({
+  getParentRoute: () => inside,
+  path: "/work/tickets/$ticketId",
+  component: lazyRouteComponent(() => import("./work/ticket-page.tsx"), "TicketPage"),
+});
+
+const task = createRoute({
+  getParentRoute: () => inside,
+  path: "/work/tasks/$taskId",
+  component: lazyRouteComponent(() => import("./work/task-page.tsx"), "TaskPage"),
+});
+
 const settings = createRoute({
   getParentRoute: () => inside,
   path: "/settings",
@@ -82,7 +101,10 @@ const settings = createRoute({
 });
 
 export const router = createRouter({
-  routeTree: root.addChildren([login, inside.addChildren([sandboxes, newSandbox, run, agents, settings])]),
+  routeTree: root.addChildren([
+    login,
+    inside.addChildren([sandboxes, newSandbox, run, work, ticket, task, agents, settings]),
+  ]),
   defaultPreload: "intent",
   defaultPendingMs: 150,
   defaultErrorComponent: Failed,

@@ -78,3 +78,18 @@ export function parseRunSearch(given: Given): RunSearch {
     turn: readSeq(given["turn"]),
   });
 }
+
+const WORK_VIEWS = ["board", "tasks", "graph"] as const;
+export type WorkView = (typeof WORK_VIEWS)[number];
+
+export interface WorkSearch {
+  /** The board when absent. */
+  readonly view?: WorkView;
+  readonly project?: string;
+}
+
+export const parseWorkSearch = (given: Given): WorkSearch =>
+  keepKnown<WorkSearch>({
+    view: WORK_VIEWS.find((view) => view === given["view"] && view !== "board"),
+    project: readText(given["project"]),
+  });

@@ -33,3 +33,12 @@ export { toLiveness, type Liveness } from "./liveness.ts";
 export { readNumber, readText, type LogEvent } from "./log-event.ts";
 export { foldSandbox } from "./sandbox.ts";
 export { createFinder } from "./search.ts";
+export {
+  stepPriority,
+  TICKET_MOVES,
+  TICKET_PRIORITIES,
+  TICKET_STATES,
+  toBoard,
+  type BoardColumn,
+  type TicketPriority,
+} from "./board.ts";

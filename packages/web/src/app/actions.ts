@@ -3,12 +3,13 @@ export interface Action {
   /** As shown; a capital letter means Shift. Keys of a sequence are separated by a blank. */
   readonly keys: string;
   readonly label: string;
-  readonly scope: "Everywhere" | "Sandboxes" | "A run";
+  readonly scope: "Everywhere" | "Sandboxes" | "Work" | "A run";
 }
 
 export const ACTIONS = {
   help: { keys: "?", label: "Show this sheet", scope: "Everywhere" },
   goSandboxes: { keys: "g s", label: "Go to sandboxes", scope: "Everywhere" },
+  goWork: { keys: "g w", label: "Go to work", scope: "Everywhere" },
   goAgents: { keys: "g a", label: "Go to agents", scope: "Everywhere" },
   goSettings: { keys: "g p", label: "Go to settings", scope: "Everywhere" },
   search: { keys: "/", label: "Search", scope: "Everywhere" },
@@ -17,6 +18,13 @@ export const ACTIONS = {
   create: { keys: "n", label: "New sandbox", scope: "Everywhere" },
   nextSandbox: { keys: "j", label: "Next sandbox", scope: "Sandboxes" },
   previousSandbox: { keys: "k", label: "Previous sandbox", scope: "Sandboxes" },
+  newTicket: { keys: "c", label: "New ticket", scope: "Work" },
+  nextTicket: { keys: "j", label: "Next ticket", scope: "Work" },
+  previousTicket: { keys: "k", label: "Previous ticket", scope: "Work" },
+  moveForth: { keys: "]", label: "Move the ticket forth", scope: "Work" },
+  moveBack: { keys: "[", label: "Move the ticket back", scope: "Work" },
+  morePriority: { keys: "+", label: "Raise its priority", scope: "Work" },
+  lessPriority: { keys: "-", label: "Lower its priority", scope: "Work" },
   nextEvent: { keys: "j", label: "Next event", scope: "A run" },
   previousEvent: { keys: "k", label: "Previous event", scope: "A run" },
   expand: { keys: "e", label: "Open or fold the selected event", scope: "A run" },

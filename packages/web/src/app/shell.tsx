@@ -1,6 +1,6 @@
 /** What every page stands in: rail, top bar, skip link, keys, toasts. Below 768 px the rail is a bar at the bottom. */
 import { Link, Outlet, useMatchRoute, useNavigate } from "@tanstack/react-router";
-import { Bot, Boxes, CircleHelp, MoonStar, Settings2, Sun } from "lucide-react";
+import { Bot, Boxes, CircleHelp, MoonStar, Settings2, SquareKanban, Sun } from "lucide-react";
 import { lazy, Suspense, useEffect, useState } from "react";
 import { startFleet } from "../data/fleet.ts";
 import { isDark, toggleTheme, usePreferences } from "../data/preferences.ts";
@@ -18,6 +18,7 @@ const Toasts = lazy(() => import("./toasts.tsx").then((module) => ({ default: mo
 
 const PLACES = [
   { to: "/", label: "Sandboxes", icon: Boxes, action: "goSandboxes" },
+  { to: "/work", label: "Work", icon: SquareKanban, action: "goWork" },
   { to: "/agents", label: "Agents", icon: Bot, action: "goAgents" },
   { to: "/settings", label: "Settings", icon: Settings2, action: "goSettings" },
 ] as const;
@@ -66,6 +67,7 @@ export function Shell() {
   useKeys({
     help: () => setHelpOpen(true),
     goSandboxes: () => void navigate({ to: "/" }),
+    goWork: () => void navigate({ to: "/work" }),
     goAgents: () => void navigate({ to: "/agents" }),
     create: () => void navigate({ to: "/sandboxes/new" }),
     goSettings: () => void navigate({ to: "/settings" }),

@@ -14,6 +14,9 @@ const BEAT_MS = 5_000;
 const FLUSH_EVERY_MS = 200;
 const SEED_EVENTS = 500;
 
+/** Sandboxes by their own events; the rest of the work as a reason to look again. */
+const FOLLOWED = ["sandbox", "ticket", "task", "pull_request", "merge_attempt", "branch", "project"];
+
 export interface Move {
   readonly seq: number;
   readonly at: string;
@@ -78,7 +81,20 @@ function isListed(sandboxId: string): boolean {
   return lists.some(([, pages]) => pages?.pages.some((page) => page.items.some((item) => item.id === sandboxId)));
 }
 
-function receive(frames: readonly EventFrame[]): void {
+/** Pages of work read again what the stream tells of, at most this often. */
+const READ_WORK_EVERY_MS = 500;
+let workTimer: ReturnType<typeof setTimeout> | undefined;
+
+function readWorkAgain(): void {
+  workTimer ??= setTimeout(() => {
+    workTimer = undefined;
+    void queryClient.invalidateQueries({ queryKey: ["work"] });
+  }, READ_WORK_EVERY_MS);
+}
+
+function receive(all: readonly EventFrame[]): void {
+  const frames = all.filter((frame) => frame.entity_type === "sandbox");
+  if (frames.length < all.length) readWorkAgain();
   const events = frames.map(toEvent);
   fold(events);
   const bySandbox = Map.groupBy(events, (event) => event.sandbox_id);
@@ -117,7 +133,7 @@ async function follow({ listEvents, openStream }: Client, signal: AbortSignal): 
       .flatMap((event) => (event.sandbox_id === null ? [] : [{ ...event, sandbox_id: event.sandbox_id }])),
   );
   const stream: EventStream = openStream({
-    filter: { entity_types: ["sandbox"] },
+    filter: { entity_types: FOLLOWED },
     afterSeq: page.last_seq,
     onBatch: receive,
     onState: (state) => {
@@ -131,7 +147,10 @@ async function follow({ listEvents, openStream }: Client, signal: AbortSignal): 
         wake: () => stream.wake(),
       });
       if (state.phase === "unauthenticated") session.onLost();
-      if (state.phase === "live" && reconnects > 0) void queryClient.invalidateQueries({ queryKey: ["sandboxes"] });
+      if (state.phase === "live" && reconnects > 0) {
+        void queryClient.invalidateQueries({ queryKey: ["sandboxes"] });
+        readWorkAgain();
+      }
     },
     schedule: (flush) => setTimeout(flush, FLUSH_EVERY_MS),
   });

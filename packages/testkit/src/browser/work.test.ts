@@ -1,0 +1,132 @@
+/** Work on the page: tickets move by mouse, by keyboard and by menu where they may; the graph shows who decides; attempts are told apart. */
+import { createClient } from "@drover/client";
+import type { Page } from "playwright-core";
+import { expect } from "vitest";
+import { findViolations } from "./axe.ts";
+import { ADMIN_TOKEN, eventually, test, type Product } from "./browser.ts";
+
+const connect = (product: Product) => createClient({ baseUrl: product.url, token: ADMIN_TOKEN });
+
+const column = (page: Page, status: string) => page.locator(`[data-column="${status}"]`);
+const cardIn = (page: Page, status: string, title: string) =>
+  column(page, status).locator("[data-ticket]", { hasText: title });
+
+test("a ticket is moved by mouse, by keyboard and by menu, and only where its machine allows it", async ({
+  page,
+  product,
+}) => {
+  const client = connect(product);
+  const ticket = await client.createTicket({
+    body: { title: "Moves about <img src=x onerror=window.hacked=1>", phase_id: "PHASE_BACKLOG", priority: "LOW" },
+  });
+  const other = await client.createTicket({ body: { title: "Stays", phase_id: "PHASE_BACKLOG", priority: "HIGH" } });
+  const read = async () => {
+    const { status, priority } = await client.getTicket({ params: { ticket_id: ticket.id } });
+    return `${status} ${priority}`;
+  };
+  const first = ticket.status;
+  await page.setViewportSize({ width: 1800, height: 900 });
+  await page.goto(`${product.url}/work`);
+  await cardIn(page, first, "Moves about").waitFor();
+  expect(await column(page, first).locator("h3").allTextContents()).toEqual([other.title, ticket.title]);
+  expect(await findViolations(page)).toEqual([]);
+
+  // By mouse: the next column takes it, a far one does not.
+  await cardIn(page, first, "Moves about").dragTo(column(page, "done"));
+  await cardIn(page, first, "Moves about").waitFor();
+  await cardIn(page, first, "Moves about").dragTo(column(page, "analyzing"));
+  await cardIn(page, "analyzing", "Moves about").waitFor();
+  await eventually(read).toBe("analyzing LOW");
+
+  // By keyboard, which stays on the card: forth, and more urgent.
+  await cardIn(page, "analyzing", "Moves about").getByRole("link").focus();
+  await page.keyboard.press("]");
+  await eventually(read).toBe("building LOW");
+  const building = cardIn(page, "building", "Moves about");
+  await eventually(() => building.getByRole("link").evaluate((link) => link === document.activeElement)).toBe(true);
+  await page.keyboard.press("+");
+  await eventually(read).toBe("building MEDIUM");
+  await building.locator("[data-priority=MEDIUM]").waitFor();
+
+  // By menu.
+  await building.getByRole("combobox", { name: /^Move / }).selectOption("priority:CRITICAL");
+  await eventually(read).toBe("building CRITICAL");
+  expect(await page.evaluate(() => "hacked" in window)).toBe(false);
+
+  // What somebody else does is seen without a reload.
+  await client.transitionTicket({ params: { ticket_id: ticket.id }, body: { to_status: "building-done" } });
+  await cardIn(page, "building-done", "Moves about").waitFor();
+});
+
+test("a ticket is written, its tasks are tied together, and the graph shows the path that decides", async ({
+  page,
+  product,
+}) => {
+  const client = connect(product);
+  await page.goto(`${product.url}/work`);
+  await page.getByRole("heading", { name: "Work" }).waitFor();
+  await page.keyboard.press("c");
+  const dialog = page.getByRole("dialog", { name: "New ticket" });
+  await dialog.getByLabel("Title").fill("Log in with a passkey");
+  await dialog.getByRole("button", { name: "Create ticket" }).click();
+  await page.getByRole("heading", { name: "Log in with a passkey" }).waitFor();
+  const ticketId = new URL(page.url()).pathname.split("/").at(-1) ?? "";
+
+  const addTask = async (title: string, after: readonly string[]) => {
+    await page.getByRole("button", { name: "New task" }).click();
+    const form = page.getByRole("dialog", { name: "New task" });
+    await form.getByLabel("Title").fill(title);
+    for (const name of after) await form.getByRole("checkbox", { name }).check();
+    await form.getByRole("button", { name: "Create task" }).click();
+    await page.getByRole("list", { name: "Tasks of this ticket" }).getByRole("link", { name: title }).waitFor();
+  };
+  await addTask("Schema", []);
+  await addTask("Server", ["Schema"]);
+  await addTask("Page", ["Schema"]);
+  await addTask("Join", ["Server", "Page"]);
+  const { items } = await client.listTasks({ query: { ticket_id: ticketId } });
+  const idOf = (title: string) => items.find((task) => task.title === title)?.id ?? "";
+  await client.updateTask({ params: { task_id: idOf("Server") }, body: { estimated_seconds: 3_600 } });
+
+  const dag = page.getByTestId("dag");
+  await eventually(() => dag.locator("[data-node]").count()).toBe(4);
+  await dag.locator(`[data-node="${idOf("Server")}"][data-critical=true]`).waitFor();
+  await dag.locator(`[data-node="${idOf("Page")}"][data-critical=false]`).waitFor();
+  expect(await findViolations(page)).toEqual([]);
+  await client.cancelTask({ params: { task_id: idOf("Page") } });
+  await dag.locator(`[data-node="${idOf("Page")}"][data-status=cancelled]`).waitFor();
+
+  await page.getByRole("list", { name: "Tasks of this ticket" }).getByRole("link", { name: "Join" }).click();
+  await page.getByRole("heading", { name: "Join" }).waitFor();
+  await page.getByRole("list", { name: "Waits for" }).getByRole("link", { name: "Server" }).waitFor();
+  expect(await findViolations(page)).toEqual([]);
+  await page.getByRole("button", { name: "Cancel" }).click();
+  await page.getByRole("alertdialog").getByRole("button", { name: "Cancel task" }).click();
+  await page.getByRole("button", { name: "Retry" }).waitFor();
+  await page.goto(`${product.url}/work?view=tasks`);
+  await page.getByRole("list", { name: "Tasks" }).getByRole("link", { name: "Schema" }).waitFor();
+  expect(await findViolations(page)).toEqual([]);
+});
+
+test("a task that runs shows its attempt and leads to its sandbox", async ({ page, product }) => {
+  const client = connect(product);
+  const ticket = await client.createTicket({ body: { title: "Runs by itself", force_create: true } });
+  const task = await client.createTask({
+    body: {
+      ticket_id: ticket.id,
+      title: "Say hello",
+      execution_config: {
+        force_execute: true,
+        provider: "local",
+        runtime: "scripted",
+        script: { steps: [{ text: "Hello from a task" }, { wait_for_message: { seconds: 600 } }] },
+      },
+    },
+  });
+  await page.goto(`${product.url}/work/tasks/${task.id}`);
+  await page.locator("[data-status=running]").waitFor();
+  const attempt = page.locator('[data-attempt="1"]');
+  await attempt.getByText("under way").waitFor();
+  await attempt.getByRole("link").click();
+  await page.getByRole("feed").getByText("Hello from a task").waitFor();
+});

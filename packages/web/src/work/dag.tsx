@@ -1,0 +1,160 @@
+/** The graph of work as a picture: what waits for what, the path that decides, and how far each part is. */
+import "@xyflow/react/dist/style.css";
+import dagre from "@dagrejs/dagre";
+import { TaskStatus, type Graph, type GraphNode } from "@drover/contract";
+import { Background, Controls, Handle, Position, ReactFlow, type Edge, type Node, type NodeProps } from "@xyflow/react";
+import { useNavigate } from "@tanstack/react-router";
+import { Route } from "lucide-react";
+import { useMemo } from "react";
+import { formatSpan, plural } from "../data/format.ts";
+import { isDark, usePreferences } from "../data/preferences.ts";
+import { cx } from "../ui/class-names.ts";
+import { TASK_LOOKS } from "./badges.tsx";
+
+const WIDTH = 220;
+const HEIGHT = 64;
+
+type WorkNode = Node<{ readonly node: GraphNode }, "work">;
+
+const ARROWS: ReadonlySet<string> = new Set(["depends_on", "ticket_blocks", "spawned_from"]);
+
+/** Left to right; the server says who waits for whom, the layout only where it stands. */
+function toPicture(graph: Graph): { readonly nodes: WorkNode[]; readonly edges: Edge[] } {
+  const known = new Set(graph.nodes.map((node) => node.id));
+  const edges = graph.edges.filter((edge) => ARROWS.has(edge.type) && known.has(edge.source) && known.has(edge.target));
+  const layout = new dagre.graphlib.Graph();
+  layout.setGraph({ rankdir: "LR", nodesep: 22, ranksep: 56 });
+  layout.setDefaultEdgeLabel(() => ({}));
+  for (const node of graph.nodes) layout.setNode(node.id, { width: WIDTH, height: HEIGHT });
+  for (const edge of edges) layout.setEdge(edge.source, edge.target);
+  dagre.layout(layout);
+  const critical = new Set<string>(graph.nodes.filter((node) => node.is_critical).map((node) => node.id));
+  return {
+    nodes: graph.nodes.map((node) => {
+      const { x, y } = layout.node(node.id);
+      return {
+        id: node.id,
+        type: "work" as const,
+        position: { x: x - WIDTH / 2, y: y - HEIGHT / 2 },
+        data: { node },
+        width: WIDTH,
+        height: HEIGHT,
+        draggable: false,
+        connectable: false,
+        ariaLabel: toLabel(node),
+      };
+    }),
+    edges: edges.map((edge) => {
+      const isCritical = critical.has(edge.source) && critical.has(edge.target);
+      return {
+        id: `${edge.source}/${edge.target}/${edge.type}`,
+        source: edge.source,
+        target: edge.target,
+        focusable: false,
+        className: isCritical ? "critical" : "",
+        style: { stroke: isCritical ? "var(--wait)" : "var(--line-strong)", strokeWidth: isCritical ? 2.5 : 1.25 },
+      };
+    }),
+  };
+}
+
+const toLabel = (node: GraphNode): string =>
+  [
+    node.label,
+    node.status,
+    node.is_critical ? "on the path that decides" : null,
+    node.slack_seconds !== null && node.slack_seconds > 0 ? `${formatSpan(node.slack_seconds * 1_000)} of slack` : null,
+  ]
+    .filter((part) => part !== null)
+    .join(", ");
+
+const lookOf = (status: string) => {
+  const known = TaskStatus.safeParse(status);
+  return TASK_LOOKS[known.success ? known.data : "pending"];
+};
+
+function Drawn({ data: { node } }: NodeProps<WorkNode>) {
+  const { icon: Icon, look, isTurning } = lookOf(node.status);
+  return (
+    <div
+      data-node={node.id}
+      data-status={node.status}
+      data-critical={node.is_critical}
+      className={cx(
+        "flex h-16 w-[220px] flex-col justify-center gap-1 rounded-lg border bg-surface px-3 text-left shadow-card",
+        node.is_critical ? "border-wait" : "border-line",
+      )}
+    >
+      <Handle type="target" position={Position.Left} className="invisible!" />
+      <span className="truncate text-xs font-medium text-ink">{node.label}</span>
+      <span className="flex items-center gap-1.5 text-2xs text-ink-3 tabular-nums">
+        <span className={cx("inline-flex items-center gap-1 rounded-full px-1.5 py-px font-semibold", look)}>
+          <Icon size={10} aria-hidden className={cx(isTurning && "animate-spin")} />
+          {node.status.replaceAll("_", " ")}
+        </span>
+        {node.duration_seconds !== null && formatSpan(node.duration_seconds * 1_000)}
+        {node.slack_seconds !== null && node.slack_seconds > 0 && (
+          <span className="ml-auto">+{formatSpan(node.slack_seconds * 1_000)}</span>
+        )}
+      </span>
+      <Handle type="source" position={Position.Right} className="invisible!" />
+    </div>
+  );
+}
+
+const NODE_TYPES = { work: Drawn };
+
+export function Dag({ graph }: { readonly graph: Graph }) {
+  const navigate = useNavigate();
+  const theme = usePreferences((preferences) => preferences.theme);
+  const { nodes, edges } = useMemo(() => toPicture(graph), [graph]);
+  const { critical_path_seconds: seconds, critical_path: path } = graph.metadata;
+  const open = (id: string) => {
+    const node = graph.nodes.find((one) => one.id === id);
+    if (node?.type === "task") void navigate({ to: "/work/tasks/$taskId", params: { taskId: id } });
+    if (node?.type === "ticket") void navigate({ to: "/work/tickets/$ticketId", params: { ticketId: id } });
+  };
+  return (
+    <div className="flex min-h-0 flex-1 flex-col">
+      <p className="flex flex-wrap items-center gap-x-4 gap-y-1 px-4 py-2 text-xs text-ink-3 tabular-nums">
+        <span>{plural(graph.metadata.total_tasks, "task")}</span>
+        {path.length > 0 && (
+          <span className="inline-flex items-center gap-1 text-wait-ink">
+            <Route size={13} aria-hidden /> {plural(path.length, "task")} decide
+            {path.length === 1 ? "s" : ""} the end, {formatSpan(seconds * 1_000)}
+          </span>
+        )}
+        {graph.metadata.blocked_count > 0 && <span>{graph.metadata.blocked_count} blocked</span>}
+        {graph.overlaps.length > 0 && (
+          <span title={graph.overlaps.map((overlap) => overlap.example).join("\n")}>
+            {plural(graph.overlaps.length, "pair")} may touch the same files and will run one after the other
+          </span>
+        )}
+      </p>
+      <div className="min-h-56 flex-1" data-testid="dag">
+        <ReactFlow<WorkNode>
+          nodes={nodes}
+          edges={edges}
+          nodeTypes={NODE_TYPES}
+          colorMode={isDark(theme) ? "dark" : "light"}
+          fitView
+          fitViewOptions={{ padding: 0.08, maxZoom: 1 }}
+          style={{ background: "transparent" }}
+          minZoom={0.1}
+          maxZoom={1.5}
+          nodesDraggable={false}
+          nodesConnectable={false}
+          edgesFocusable={false}
+          onNodeClick={(_, node) => open(node.id)}
+          onKeyDown={(event) => {
+            const id = (event.target as HTMLElement).closest<HTMLElement>("[data-id]")?.dataset["id"];
+            if (event.key === "Enter" && id !== undefined) open(id);
+          }}
+        >
+          <Background gap={20} />
+          <Controls showInteractive={false} />
+        </ReactFlow>
+      </div>
+    </div>
+  );
+}
