@@ -12,7 +12,7 @@ interface PageFrameProps {
   readonly children: ReactNode;
 }
 
-export function BackToWork() {
+function BackToWork() {
   return (
     <TopBar>
       <Link
