@@ -22,7 +22,10 @@ export default defineConfig(({ command }) => {
           // Zod's switch must be thrown before the first schema is made: in one part of the page, in this order.
           codeSplitting: {
             groups: [
-              { name: "wire", test: /node_modules\/zod\/|zod-without-eval|packages\/(?:contract\/src\/(?!views)|client\/src)/ },
+              {
+                name: "wire",
+                test: /node_modules\/zod\/|zod-without-eval|packages\/(?:contract\/src\/(?!views)|client\/src)/,
+              },
               { name: "react", test: /node_modules\/(?:react|react-dom|scheduler)\// },
             ],
           },
