@@ -4,6 +4,7 @@ import { costEndpoints } from "./endpoints/costs.ts";
 import { credentialEndpoints } from "./endpoints/credentials.ts";
 import { eventEndpoints } from "./endpoints/events.ts";
 import { guardianEndpoints } from "./endpoints/guardian.ts";
+import { gitEndpoints } from "./endpoints/git.ts";
 import { insideEndpoints } from "./endpoints/inside.ts";
 import { messageEndpoints } from "./endpoints/messages.ts";
 import { permissionEndpoints } from "./endpoints/permissions.ts";
@@ -20,6 +21,7 @@ export const api = {
   ...projectEndpoints,
   ...sandboxEndpoints,
   ...insideEndpoints,
+  ...gitEndpoints,
   ...eventEndpoints,
   ...messageEndpoints,
   ...permissionEndpoints,

@@ -58,6 +58,18 @@ export const TicketId = z
   .brand<"TicketId">();
 export type TicketId = z.infer<typeof TicketId>;
 
+export const PullRequestId = z
+  .string()
+  .regex(/^pr-[0-9a-f]{12}$/)
+  .brand<"PullRequestId">();
+export type PullRequestId = z.infer<typeof PullRequestId>;
+
+export const MergeAttemptId = z
+  .string()
+  .regex(/^merge-[0-9a-f]{12}$/)
+  .brand<"MergeAttemptId">();
+export type MergeAttemptId = z.infer<typeof MergeAttemptId>;
+
 /** An artifact is named by the SHA-256 of its bytes. */
 export const ArtifactId = z
   .string()

@@ -28,6 +28,7 @@ export * from "./resources/log.ts";
 export * from "./resources/message.ts";
 export * from "./resources/permission.ts";
 export * from "./resources/project.ts";
+export * from "./resources/pull-request.ts";
 export * from "./resources/prune.ts";
 export * from "./resources/sandbox.ts";
 export * from "./resources/supervision.ts";

@@ -42,3 +42,5 @@ export * from "./model-usage.ts";
 export * from "./seen-text.ts";
 export * from "./model-headers.ts";
 export * from "./model-request.ts";
+export * from "./branch-name.ts";
+export * from "./merge-order.ts";

@@ -51,6 +51,7 @@ const SERVER_EVENT_TYPES = [
   "DISCOVERY_REPORTED",
   "git.pushed",
   "BRANCH_CREATED",
+  "merge.attempted",
   "PR_OPENED",
   "PR_MERGED",
   "PR_CLOSED",

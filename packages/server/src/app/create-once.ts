@@ -26,6 +26,19 @@ function openReply<T>(deps: Deps, sealed: Uint8Array): T {
   }
 }
 
+/** For work that is done elsewhere and may be done twice (`ensure*`): it comes first, and its reply is kept under the key. */
+export async function createOnceDone<T>(
+  deps: Deps,
+  requestKey: RequestKey | undefined,
+  work: () => Promise<T>,
+): Promise<T> {
+  if (requestKey === undefined) return work();
+  const known = await loadReply.maybe(deps.db, sha256(`${requestKey.scope}\n${requestKey.key}`));
+  // One that is known is answered below, or refused as another request's.
+  const reply = known === undefined ? await work() : undefined;
+  return createOnce(deps, requestKey, async () => reply as T);
+}
+
 export async function createOnce<T>(
   deps: Deps,
   requestKey: RequestKey | undefined,

@@ -1,8 +1,9 @@
 /** Which project something belongs to, and whether the store answers at all. */
-import type { ProjectId, SandboxId, TaskId, TicketId } from "@drover/contract";
+import type { ProjectId, PullRequestId, SandboxId, TaskId, TicketId } from "@drover/contract";
 import type { Db } from "../ports/db.ts";
 import { loadHead } from "../store/events.ts";
 import { loadProject } from "../store/projects.ts";
+import { loadPull } from "../store/pull-requests.ts";
 import { loadSandboxProject } from "../store/sandboxes.ts";
 import { loadTaskProject } from "../store/tasks.ts";
 import { loadTicketProject } from "../store/tickets.ts";
@@ -18,6 +19,9 @@ export const locateTask = async (db: Db, id: TaskId): Promise<ProjectId | undefi
 
 export const locateTicket = async (db: Db, id: TicketId): Promise<ProjectId | undefined> =>
   (await loadTicketProject.maybe(db, id))?.project_id;
+
+export const locatePull = async (db: Db, id: PullRequestId): Promise<ProjectId | undefined> =>
+  (await loadPull.maybe(db, id))?.project_id;
 
 /** Throws when the database does not answer or has not been migrated. */
 export const checkStore = async (db: Db): Promise<void> => void (await loadHead.one(db));

@@ -1,10 +1,19 @@
 /** Who asks and whether they may, decided from the credential and the path before the body is read. */
 import { decideAccess, isAllowedVerb } from "@drover/core";
-import { AppError, ProjectId, SandboxId, TaskId, TicketId, type Endpoint, type ErrorCode } from "@drover/contract";
+import {
+  AppError,
+  ProjectId,
+  PullRequestId,
+  SandboxId,
+  TaskId,
+  TicketId,
+  type Endpoint,
+  type ErrorCode,
+} from "@drover/contract";
 import type { z } from "zod";
 import type { Person, Principal, WorkerPrincipal } from "../app/credential.ts";
 import type { Deps } from "../app/deps.ts";
-import { locateProject, locateSandbox, locateTask, locateTicket } from "../app/locate.ts";
+import { locateProject, locatePull, locateSandbox, locateTask, locateTicket } from "../app/locate.ts";
 import { parseSessionCookie } from "./session-cookie.ts";
 
 export interface Headers {
@@ -49,6 +58,7 @@ const TARGETS: readonly { readonly param: string; readonly missing: ErrorCode; r
   { param: "project_id", missing: "project.not_found", locate: toLocate(ProjectId, locateProject) },
   { param: "task_id", missing: "task.not_found", locate: toLocate(TaskId, locateTask) },
   { param: "ticket_id", missing: "ticket.not_found", locate: toLocate(TicketId, locateTicket) },
+  { param: "pull_id", missing: "pull_request.not_found", locate: toLocate(PullRequestId, locatePull) },
 ];
 
 /** The project that the path points into, if it names something that lies in one. A malformed id names nothing. */

@@ -33,6 +33,7 @@ import { startDemo } from "../app/start-demo.ts";
 import { person, worker, type Handlers } from "./context.ts";
 import { costHandlers } from "./serve-costs.ts";
 import { workHandlers } from "./serve-work.ts";
+import { gitHandlers } from "./git-handlers.ts";
 import { CLEARED_SESSION_COOKIE, parseSessionCookie, toSessionCookie } from "./session-cookie.ts";
 import { streamSandbox } from "./stream-sse.ts";
 
@@ -43,6 +44,7 @@ const toAttachment = (name: string): string =>
   `attachment; filename*=UTF-8''${encodeURIComponent(name.toWellFormed()).replaceAll(/['()*!]/g, (one) => `%${one.charCodeAt(0).toString(16).toUpperCase()}`)}`;
 
 export const handlers: Handlers = {
+  ...gitHandlers,
   login: async (context, { body }) => {
     const address = context.request.ip;
     context.limits.takeLogin(address);

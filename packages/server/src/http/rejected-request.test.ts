@@ -1,10 +1,19 @@
 /** A rejected request leaves no trace: every way to be refused, over every endpoint there is. */
 import { createHash } from "node:crypto";
-import { api, EVENT_DATA_LIMIT_BYTES, Problem, type Endpoint, type EndpointName } from "@drover/contract";
+import {
+  api,
+  EVENT_DATA_LIMIT_BYTES,
+  Problem,
+  type Endpoint,
+  type EndpointName,
+  type ProjectId,
+  type PullRequestId,
+} from "@drover/contract";
 import { describe, expect } from "vitest";
 import type { Answer, CallOptions } from "../../../testkit/src/http-call.ts";
 import { test as base, type TestSandbox, type TestServer } from "../../../testkit/src/server.ts";
 import { takeSnapshot } from "../../../testkit/src/snapshot.ts";
+import { insertPull } from "../store/pull-requests.ts";
 import { BODY_LIMIT_BYTES } from "./body.ts";
 
 const ARTIFACT = createHash("sha256").update("kept").digest("hex");
@@ -27,7 +36,15 @@ interface World {
   readonly ticketId: string;
   readonly taskId: string;
   readonly budgetId: string;
+  readonly pullId: string;
   readonly tokens: Readonly<Record<"viewer" | "operator" | "admin" | "stranger" | "revoked" | "expired", string>>;
+}
+
+async function insertSamplePull(server: TestServer, project_id: ProjectId): Promise<string> {
+  const id = "pr-000000000001" as PullRequestId;
+  const text = { ticket_id: null, title: "x", body: "", head_branch: "x", base_branch: "main" };
+  await insertPull(server.db, { id, project_id, number: 1, ...text, url: null, head_commit: null });
+  return id;
 }
 
 async function buildWorld(server: TestServer): Promise<World> {
@@ -69,6 +86,7 @@ async function buildWorld(server: TestServer): Promise<World> {
     ticketId: ticket.body.id,
     taskId: task.body.id,
     budgetId: budget.id,
+    pullId: await insertSamplePull(server, projectId),
     tokens: {
       viewer: viewer.token,
       operator: (await server.createToken("operator", projectId)).token,
@@ -85,10 +103,24 @@ const test = base.extend<{ $file: { world: World } }>({
 });
 
 /** A body that each endpoint would accept. An endpoint that is missing here fails the first test. */
+const TICKET = "00000000-0000-4000-8000-000000000001";
+
 const BODIES: { readonly [Name in EndpointName]: Readonly<Record<string, unknown>> | undefined } = {
   login: { token: "drv_u_nobody-has-this" },
   logout: undefined,
   whoami: undefined,
+  getProjectGit: undefined,
+  getSandboxGit: undefined,
+  listPulls: undefined,
+  createPull: { project_id: "project-00000000-0000-4000-8000-000000000000", title: "x", head_branch: "x" },
+  getPull: undefined,
+  mergePull: {},
+  closePull: undefined,
+  listMergeAttempts: undefined,
+  startBranch: { ticket_id: TICKET, ticket_title: "x" },
+  finishBranch: { ticket_id: TICKET },
+  mergeBranch: { ticket_id: TICKET, pr_number: 1 },
+  branchStatus: { branch_name: "x" },
   createWsTicket: undefined,
   listTokens: undefined,
   createToken: { name: "somebody", role: "viewer" },
@@ -236,6 +268,7 @@ function toPath(endpoint: Endpoint, world: World, sandbox: TestSandbox): string 
     .replace(":dependency_id", NOBODY)
     .replace(":message_id", world.messageId)
     .replace(":request_id", REQUEST)
+    .replace(":pull_id", world.pullId)
     .replace(":artifact_id", ARTIFACT)
     .replace(":event_id", world.eventId)
     .replace(":budget_id", world.budgetId)
@@ -348,14 +381,22 @@ describe("credentials", () => {
   test("what lies in another project does not exist", async ({ server, world }) => {
     await leavesNoTrace(server, async () => {
       for (const one of ALL) {
-        if (!/:(sandbox|project|token|ticket|task)_id/.test(one.endpoint.path)) continue;
+        if (!/:(sandbox|project|token|ticket|task|pull)_id/.test(one.endpoint.path)) continue;
         expectProblem(
           await ask(server, world, one, { token: world.tokens.stranger }),
           404,
           `${one.name} as a stranger`,
         );
       }
-      for (const name of ["createSandbox", "startDemo", "createToken", "createTicket"] as const) {
+      for (const name of [
+        "createSandbox",
+        "startDemo",
+        "createToken",
+        "createTicket",
+        "createPull",
+        "startBranch",
+        "branchStatus",
+      ] as const) {
         const body = { ...BODIES[name], project_id: world.projectId };
         expectProblem(
           await ask(server, world, { name, endpoint: api[name] }, { token: world.tokens.stranger, body }),
@@ -649,6 +690,7 @@ describe("bodies", () => {
     "updateTicketContext context={}",
     "setDependencies depends_on=[]",
     "setTaskTimeout timeout_seconds=1",
+    "mergeBranch pr_number=1",
     "reportValidation passed=true",
     'reportValidation feedback=""',
   ]);

@@ -5,6 +5,8 @@ import type {
   EventId,
   MessageId,
   ProjectId,
+  MergeAttemptId,
+  PullRequestId,
   SandboxId,
   TaskId,
   TicketId,
@@ -25,6 +27,8 @@ export interface Ids {
   budget(): BudgetId;
   /** Sorts by time. */
   cost(): CostRecordId;
+  pullRequest(): PullRequestId;
+  mergeAttempt(): MergeAttemptId;
   sandbox(taskId: string | undefined): SandboxId;
   /** Sorts by time. */
   event(): EventId;

@@ -87,3 +87,68 @@ export const findRepository = query(
   select repo is not null or exists (select 1 from project_git g where g.project_id = p.id) as is_there
   from projects p where p.id = ${id}`,
 );
+
+const BranchRow = z.object({
+  project_id: ProjectId,
+  name: z.string(),
+  ticket_id: z.string().nullable(),
+  task_id: z.string().nullable(),
+  base: z.string(),
+  base_commit: z.string(),
+});
+export type BranchRow = z.infer<typeof BranchRow>;
+
+const branchColumns = sql`project_id, name, ticket_id, task_id, base, base_commit`;
+
+const SAMPLE_BRANCH: BranchRow = {
+  project_id: SAMPLE_PROJECT,
+  name: "a",
+  ticket_id: "a",
+  task_id: null,
+  base: "main",
+  base_commit: SAMPLE_COMMIT,
+};
+
+/** Nothing is returned when the name, the ticket or the task has one already. */
+export const insertBranch = query(
+  "git_branches.insert",
+  BranchRow,
+  [SAMPLE_BRANCH],
+  (branch: BranchRow) => sql`
+  insert into git_branches (project_id, name, ticket_id, task_id, base, base_commit)
+  select id, ${branch.name}, ${branch.ticket_id}, ${branch.task_id}, ${branch.base}, ${branch.base_commit}
+  from projects where id = ${branch.project_id}
+  on conflict do nothing returning ${branchColumns}`,
+);
+
+export const findTicketBranch = query(
+  "git_branches.find_ticket",
+  BranchRow,
+  ["a"],
+  (ticketId: string) =>
+    sql`select ${branchColumns} from git_branches where ticket_id = ${ticketId} and task_id is null`,
+);
+
+export const findTaskBranch = query(
+  "git_branches.find_task",
+  BranchRow,
+  ["a"],
+  (taskId: string) => sql`select ${branchColumns} from git_branches where task_id = ${taskId}`,
+);
+
+/** Those of its parallel tasks too. */
+export const listTicketBranches = query(
+  "git_branches.list_ticket",
+  BranchRow,
+  ["a"],
+  (ticketId: string) =>
+    sql`select ${branchColumns} from git_branches where ticket_id = ${ticketId} order by name limit 1000`,
+);
+
+export const listTakenBranches = query(
+  "git_branches.list_taken",
+  z.object({ name: z.string() }),
+  [SAMPLE_PROJECT, "feature/a"],
+  (projectId: ProjectId, start: string) => sql`
+  select name from git_branches where project_id = ${projectId} and starts_with(name, ${start}) order by name limit 1000`,
+);

@@ -1,0 +1,258 @@
+/** A ticket's branch from its start to a merged pull request, on the builtin host. */
+import { randomUUID } from "node:crypto";
+import { join } from "node:path";
+import type { ProjectId } from "@drover/contract";
+import { describe, expect } from "vitest";
+import { commitFiles, readCommitted } from "../../../testkit/src/git/commit-files.ts";
+import { test as base, type TestServer } from "../../../testkit/src/server.ts";
+import { ensureTaskBranch, ensureTicketBranch, type TicketWork } from "./branch-workflow.ts";
+import { convergeTicket } from "./converge-ticket.ts";
+import { openProjectGit } from "./project-git.ts";
+import { ensurePullRequest, mergePullRequest } from "./pull-requests.ts";
+
+const { signal } = new AbortController();
+
+/** A project with a file to quarrel about, and hands to work in it. */
+async function openYard(server: TestServer) {
+  const project_id: ProjectId = await server.createProject();
+  const git = await openProjectGit(server.deps, project_id);
+  await git.host.ensureRepository(git.repo, signal);
+  const gitDir = join(server.dataDir, "git", `${project_id}.git`);
+  const tip = async (branch: string) =>
+    (await server.deps.git.objects.resolve(project_id, `refs/heads/${branch}`, signal)) ?? "";
+  const put = async (branch: string, files: Record<string, string | Uint8Array | null>) => {
+    const from = await tip(branch);
+    const commit = commitFiles(gitDir, { parents: [from], files, message: `work on ${branch}` });
+    await git.host.ensureAdvanced(git.repo, branch, from, commit, signal);
+    return commit;
+  };
+  await put("main", { "a.txt": "1\n2\n3\n", "picture.bin": Buffer.from([0, 1]) });
+  const ticket = (title = "Count the sheep"): TicketWork => ({ id: randomUUID(), project_id, title });
+  const branches = async () => (await git.host.listBranches(git.repo, signal)).map((one) => one.name);
+  return {
+    project_id,
+    git,
+    gitDir,
+    tip,
+    put,
+    ticket,
+    branches,
+    read: (branch: string, path: string) => readCommitted(gitDir, branch, path),
+  };
+}
+
+const test = base.extend<{ $test: { yard: Awaited<ReturnType<typeof openYard>> } }>({
+  yard: async ({ server }, use) => use(await openYard(server)),
+});
+
+describe("branches", () => {
+  test("a ticket has one, whoever asks and however many at once; a task that runs beside others has its own", async ({
+    server: { deps },
+    yard,
+  }) => {
+    const ticket = yard.ticket();
+    const made = await Promise.all(Array.from({ length: 4 }, () => ensureTicketBranch(deps, ticket, signal)));
+    expect(new Set(made.map((one) => one.name))).toEqual(new Set([`feature/${ticket.id}-count-the-sheep`]));
+    const renamed = await ensureTicketBranch(deps, { ...ticket, title: "Another title", ticket_type: "bug" }, signal);
+    expect(renamed).toEqual(made[0]);
+    const alone = await ensureTaskBranch(deps, { id: randomUUID(), ticket, is_parallel: false }, signal);
+    expect(alone.name).toBe(renamed.name);
+    const id = randomUUID();
+    const beside = await ensureTaskBranch(deps, { id, ticket, is_parallel: true }, signal);
+    expect(beside).toMatchObject({ name: `${renamed.name}--${id.slice(0, 8)}`, base: renamed.name });
+    const work = await yard.put(beside.name, { "b.txt": "b\n" });
+    expect(await ensureTaskBranch(deps, { id, ticket, is_parallel: false }, signal)).toMatchObject({
+      name: beside.name,
+      commit: work,
+    });
+  });
+
+  test("a name that somebody else has taken gets a number", async ({ server: { deps }, yard }) => {
+    const ticket = yard.ticket();
+    const name = `feature/${ticket.id}-count-the-sheep`;
+    await yard.git.host.ensureBranch(yard.git.repo, name, await yard.tip("main"), signal);
+    expect((await ensureTicketBranch(deps, ticket, signal)).name).toBe(`${name}-2`);
+  });
+});
+
+describe("a pull request", () => {
+  test("is asked for once there is something, shown with its diff, merged by squash, and its branches go", async ({
+    server,
+    yard,
+  }) => {
+    const { deps } = server;
+    const ticket = yard.ticket();
+    const branch = await ensureTicketBranch(deps, ticket, signal);
+    expect(await ensurePullRequest(deps, ticket, {}, signal)).toBeNull();
+    await yard.put(branch.name, { "a.txt": "1\ntwo\n3\n", "new.txt": "n\n" });
+    const pull = await ensurePullRequest(deps, ticket, {}, signal);
+    expect(await ensurePullRequest(deps, ticket, {}, signal)).toEqual(pull);
+    expect(pull).toMatchObject({ title: `[${ticket.id}] Count the sheep`, number: 1, state: "open" });
+    const shown = await server.call("GET", `/pulls/${pull?.id}`);
+    expect(shown.body).toMatchObject({
+      mergeable: true,
+      conflicts: [],
+      commits: [{ subject: `work on ${branch.name}` }],
+      files: [
+        { path: "a.txt", change_type: "modified", lines_added: 1, lines_removed: 1 },
+        { path: "new.txt", change_type: "created" },
+      ],
+    });
+    expect(shown.body.diff).toContain("+two");
+    const merged = await server.call("POST", `/pulls/${pull?.id}/merge`, { body: {} });
+    expect(merged.body).toMatchObject({ state: "merged", ticket_id: ticket.id });
+    expect((await server.call("POST", `/pulls/${pull?.id}/merge`, { body: {} })).body).toEqual(merged.body);
+    expect(yard.read("main", "a.txt")).toBe("1\ntwo\n3\n");
+    expect(await yard.branches()).toEqual(["main"]);
+    expect((await server.call("GET", `/pulls/${pull?.id}`)).body).toMatchObject({
+      state: "merged",
+      files: [{ path: "a.txt" }, { path: "new.txt" }],
+    });
+    expect((await server.call("GET", `/pulls?ticket_id=${ticket.id}`)).body.items).toHaveLength(1);
+    const told = await server.call("GET", `/events?event_type=PR_OPENED&event_type=PR_MERGED`);
+    const mine = (told.body.events as { event_type: string; event_data: { ticket_id: string } }[]).filter(
+      (one) => one.event_data.ticket_id === ticket.id,
+    );
+    expect(mine.map((one) => one.event_type).toSorted()).toEqual(["PR_MERGED", "PR_OPENED"]);
+  });
+
+  test("with conflicts is refused, its branch kept, and goes through once they are resolved there", async ({
+    server,
+    yard,
+  }) => {
+    const ticket = yard.ticket();
+    const branch = await ensureTicketBranch(server.deps, ticket, signal);
+    await yard.put(branch.name, { "a.txt": "one\n2\n3\n" });
+    await yard.put("main", { "a.txt": "eins\n2\n3\n" });
+    const pull = await ensurePullRequest(server.deps, ticket, {}, signal);
+    const refused = await server.call("POST", `/pulls/${pull?.id}/merge`, { body: {} });
+    expect(refused.status).toBe(409);
+    expect(refused.body.detail).toContain("a.txt");
+    expect((await server.call("GET", `/pulls/${pull?.id}`)).body).toMatchObject({
+      mergeable: false,
+      conflicts: [{ path: "a.txt", kind: "contents" }],
+    });
+    const status = await server.call("POST", "/branch-workflow/status", {
+      body: { project_id: yard.project_id, branch_name: branch.name },
+    });
+    expect(status.body).toMatchObject({ status: "diverged", ahead_by: 1, behind_by: 1, has_conflicts: true });
+    const parents = [await yard.tip(branch.name), await yard.tip("main")];
+    const resolved = commitFiles(yard.gitDir, { parents, files: { "a.txt": "one or eins\n2\n3\n" } });
+    await yard.git.host.ensureAdvanced(yard.git.repo, branch.name, parents[0] ?? "", resolved, signal);
+    expect((await mergePullRequest(server.deps, null, pull?.id ?? ("" as never), {}, signal)).state).toBe("merged");
+    expect(yard.read("main", "a.txt")).toBe("one or eins\n2\n3\n");
+  });
+
+  test("is closed by a person and stays so; the branch is kept", async ({ server, yard }) => {
+    const ticket = yard.ticket();
+    const branch = await ensureTicketBranch(server.deps, ticket, signal);
+    await yard.put(branch.name, { "b.txt": "b\n" });
+    const pull = await ensurePullRequest(server.deps, ticket, {}, signal);
+    expect((await server.call("POST", `/pulls/${pull?.id}/close`)).body.state).toBe("closed");
+    expect((await server.call("POST", `/pulls/${pull?.id}/close`)).body.state).toBe("closed");
+    expect((await server.call("POST", `/pulls/${pull?.id}/merge`, { body: {} })).status).toBe(409);
+    expect(await yard.branches()).toContain(branch.name);
+  });
+
+  test("goes the whole way by the endpoints of the workflow", async ({ server, yard }) => {
+    const { project_id } = yard;
+    const ticket_id = randomUUID();
+    const named = { ticket_id, project_id };
+    const start = { ...named, ticket_title: "Crash", ticket_type: "bug", priority: "critical" };
+    const headers = { "idempotency-key": ticket_id };
+    const started = await server.call("POST", "/branch-workflow/start", { body: start, headers });
+    expect(started.body).toMatchObject({ success: true, branch_name: `hotfix/${ticket_id}-crash` });
+    expect((await server.call("POST", "/branch-workflow/start", { body: start, headers })).body).toEqual(started.body);
+    const other = { ...start, ticket_title: "Other" };
+    expect((await server.call("POST", "/branch-workflow/start", { body: other, headers })).status).toBe(422);
+    expect((await server.call("POST", "/branch-workflow/finish", { body: named })).status).toBe(422);
+    await yard.put(started.body.branch_name, { "b.txt": "b\n" });
+    const finished = await server.call("POST", "/branch-workflow/finish", { body: named });
+    expect(finished.body).toMatchObject({ success: true, pr_number: 1, pr_url: null });
+    const merged = await server.call("POST", "/branch-workflow/merge", { body: { ...named, pr_number: 1 } });
+    expect(merged.body).toEqual({ success: true, merge_sha: await yard.tip("main"), has_conflicts: false });
+    const gone = { project_id, branch_name: started.body.branch_name };
+    expect((await server.call("POST", "/branch-workflow/status", { body: gone })).status).toBe(404);
+  });
+});
+
+describe("convergence", () => {
+  const parallel = async (
+    server: TestServer,
+    ticket: TicketWork,
+    yard: Awaited<ReturnType<typeof openYard>>,
+    all: Record<string, string | Uint8Array | null>[],
+  ) => {
+    const ids: string[] = [];
+    for (const files of all) {
+      const id = randomUUID();
+      const branch = await ensureTaskBranch(server.deps, { id, ticket, is_parallel: true }, signal);
+      await yard.put(branch.name, files);
+      ids.push(id);
+    }
+    return ids;
+  };
+
+  test("clean branches are merged in their order, with two parents each, and again is no change", async ({
+    server,
+    yard,
+  }) => {
+    const ticket = yard.ticket();
+    const ids = await parallel(server, ticket, yard, [
+      { "b.txt": "b\n" },
+      { "c.txt": "c\n" },
+      { "a.txt": "1\n2\nthree\n" },
+    ]);
+    const wish = { task_id: null, sources: ids };
+    const first = await convergeTicket(server.deps, ticket, wish, signal);
+    expect(first).toMatchObject({ status: "completed", merged: ids, conflicts: [] });
+    const { name, commit } = await ensureTicketBranch(server.deps, ticket, signal);
+    expect([yard.read(name, "b.txt"), yard.read(name, "c.txt")]).toEqual(["b\n", "c\n"]);
+    expect(await convergeTicket(server.deps, ticket, wish, signal)).toMatchObject({ status: "completed", merged: [] });
+    expect((await ensureTicketBranch(server.deps, ticket, signal)).commit).toBe(commit);
+    const { body } = await server.call("GET", `/merge-attempts?ticket_id=${ticket.id}`);
+    expect(body.items).toMatchObject([
+      { status: "completed", merge_order: [] },
+      { status: "completed", merge_order: ids, total_conflicts: 0 },
+    ]);
+    expect(body.items[1].rounds).toHaveLength(3);
+  });
+
+  test("a conflict stops it with a cause and keeps what was merged; resolved by hand it goes on", async ({
+    server,
+    yard,
+  }) => {
+    const ticket = yard.ticket();
+    const quarrel = [
+      { "a.txt": "one\n2\n3\n", "x.txt": "1\n" },
+      { "c.txt": "c\n" },
+      { "a.txt": "eins\n2\n3\n", "x.txt": "2\n" },
+    ];
+    const ids = await parallel(server, ticket, yard, quarrel);
+    const wish = { task_id: null, sources: ids };
+    const stopped = await convergeTicket(server.deps, ticket, wish, signal);
+    expect(stopped).toMatchObject({
+      status: "conflict",
+      merged: [ids[0], ids[1]],
+      conflicts: [{ task_id: ids[2], files: [{ path: "a.txt", kind: "contents" }, { path: "x.txt" }] }],
+    });
+    expect(stopped.cause).toContain("a.txt, x.txt");
+    const branch = await ensureTicketBranch(server.deps, ticket, signal);
+    const theirs = await yard.tip(stopped.conflicts[0]?.branch ?? "");
+    const files = { "a.txt": "one or eins\n2\n3\n", "x.txt": "3\n" };
+    const resolved = commitFiles(yard.gitDir, { parents: [branch.commit, theirs], files });
+    await yard.git.host.ensureAdvanced(yard.git.repo, branch.name, branch.commit, resolved, signal);
+    expect(await convergeTicket(server.deps, ticket, wish, signal)).toMatchObject({ status: "completed", merged: [] });
+  });
+
+  test("conflicts of binary files are for a person", async ({ server, yard }) => {
+    const ticket = yard.ticket();
+    const picture = (byte: number) => ({ "picture.bin": Buffer.from([0, byte]) });
+    const ids = await parallel(server, ticket, yard, [picture(2), picture(3)]);
+    expect(await convergeTicket(server.deps, ticket, { task_id: null, sources: ids }, signal)).toMatchObject({
+      status: "manual",
+      merged: [ids[0]],
+      conflicts: [{ task_id: ids[1], files: [{ path: "picture.bin", kind: "binary" }] }],
+    });
+  });
+});
