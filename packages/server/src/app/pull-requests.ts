@@ -63,7 +63,7 @@ const draftPullEvent = (deps: Deps, git: ProjectGit, row: PullRow, eventType: st
   );
 
 /** Told once, however often the host tells of it. */
-export async function recordPull(
+async function recordPull(
   deps: Deps,
   git: ProjectGit,
   pull: HostPullRequest,
@@ -92,7 +92,7 @@ export async function recordPull(
 const ENDED = { merged: "PR_MERGED", closed: "PR_CLOSED", open: "PR_OPENED" } as const;
 
 /** Writes down what became of it at the host. Being there already changes nothing. */
-export async function recordPullEnd(
+async function recordPullEnd(
   deps: Deps,
   git: ProjectGit,
   id: PullRequestId,
@@ -258,7 +258,7 @@ async function deleteBranches(deps: Deps, git: ProjectGit, row: PullRow, signal:
 }
 
 /** What is in ends the ticket. Done again by whoever sees the merge next, should this server die in between. */
-export async function followMerge(deps: Deps, row: PullRow): Promise<void> {
+async function followMerge(deps: Deps, row: PullRow): Promise<void> {
   if (row.ticket_id !== null)
     await closeTicketByMerge(deps, row.ticket_id, { pr_number: row.number, commit: row.merge_commit });
 }
