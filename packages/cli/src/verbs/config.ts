@@ -8,7 +8,7 @@ import { formatTable } from "../table.ts";
 import { cut } from "../terminal.ts";
 import type { Verb } from "../verb.ts";
 
-const VALUE_WIDTH = 20;
+const VALUE_WIDTH = 18;
 
 interface Setting {
   readonly name: OptionName;

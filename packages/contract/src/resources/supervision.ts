@@ -60,6 +60,7 @@ export const VerdictAnswer = z.object({
   current_focus: z.string(),
   evidence: z.array(z.number().int()),
 });
+export type VerdictAnswer = z.infer<typeof VerdictAnswer>;
 
 export const GuardianAnalysis = z.object({
   id: z.string(),

@@ -1,8 +1,8 @@
 /** A model that judges a run. */
-import type { RunVerdict } from "@drover/core";
+import type { VerdictAnswer } from "@drover/contract";
 
 export interface Judgement {
-  readonly verdict: RunVerdict;
+  readonly verdict: VerdictAnswer;
   readonly model: string;
 }
 
