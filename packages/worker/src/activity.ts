@@ -12,6 +12,8 @@ export function foldActivity(activity: Activity, event: AgentEvent, now: Date): 
   const { tool, tool_use_id: id } = event.event_data;
   switch (event.event_type) {
     case "agent.tool_use":
+    case "agent.subagent_invoked":
+    case "agent.skill_invoked":
       return { status: "running", tool: { id: String(id), name: String(tool), since: now } };
     case "agent.tool_result":
       return activity.tool?.id === id ? { status: "running" } : activity;

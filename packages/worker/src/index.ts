@@ -12,6 +12,7 @@ export type {
   Resume,
   WorkOrder,
 } from "./agent-runtime.ts";
+export { createClaude } from "./agents/claude/claude.ts";
 export { createScripted } from "./agents/scripted.ts";
 export { parseScript, parseScriptText, Script, Step } from "./agents/script.ts";
 export { DEMO_SCRIPT } from "./agents/demo-script.ts";

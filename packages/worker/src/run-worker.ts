@@ -6,6 +6,7 @@ import type { AgentEnd, AgentRuntime, Resume, WorkOrder } from "./agent-runtime.
 import { deliver } from "./deliver.ts";
 import { ACP_RUNTIMES } from "./agents/acp/acp.ts";
 import { createOpenHands } from "./agents/openhands/openhands.ts";
+import { createClaude } from "./agents/claude/claude.ts";
 import { createScripted } from "./agents/scripted.ts";
 import { openArtifactSpool } from "./artifacts.ts";
 import { type Bridge, openBridge } from "./bridge.ts";
@@ -53,7 +54,7 @@ const DEFAULTS: WorkerParts = {
   random: () => randomBytes(4).readUInt32BE() / 2 ** 32,
   fault: noFault,
   log: noLog,
-  runtimes: { scripted: createScripted(), ...ACP_RUNTIMES, openhands: createOpenHands() },
+  runtimes: { scripted: createScripted(), claude: createClaude(), ...ACP_RUNTIMES, openhands: createOpenHands() },
   createTransport,
   openDisk,
   drainMs: 10_000,

@@ -1,0 +1,218 @@
+/** An agent at work in a scenario: what it said, and ways to speak to it. */
+import { randomBytes } from "node:crypto";
+import { existsSync } from "node:fs";
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { type InboxMessage, type MessageId, PermissionPolicy } from "@drover/contract";
+import type {
+  AgentEnd,
+  AgentSession,
+  AgentStep,
+  Boundary,
+  Receipt,
+  WorkOrder,
+} from "../../../../worker/src/agent-runtime.ts";
+import { systemClock } from "../../../../worker/src/clock.ts";
+import type { ScriptedModel } from "../../model/scripted-model.ts";
+import type { Plan, Prepared, RuntimeSubject } from "./plan.ts";
+
+const FACT_LIMIT_MS = 60_000;
+const LOOK_EVERY_MS = 10;
+const PATH = `${dirname(process.execPath)}:/usr/local/bin:/usr/bin:/bin`;
+/** Stands for what must not be seen inside. */
+export const CANARY = "canary-of-the-worker";
+
+/** A command that ends once the scenario says so. */
+export const waitFor = (name: string) => `until [ -e ${name} ]; do sleep 0.05; done; echo ${name} came`;
+
+function requireTaken(refusal: string | undefined): void {
+  if (refusal !== undefined) throw new Error(`the agent does not take it: ${refusal}`);
+}
+
+export class Run {
+  readonly steps: AgentStep[] = [];
+  readonly boundaries: Boundary[] = [];
+  readonly cwd: string;
+  readonly model: ScriptedModel | undefined;
+  readonly #subject: RuntimeSubject;
+  readonly #order: WorkOrder;
+  readonly #prepared: Prepared;
+  #session!: AgentSession;
+  #stop = new AbortController();
+  #done!: Promise<AgentEnd>;
+  #messages = 0;
+
+  private constructor(subject: RuntimeSubject, prepared: Prepared, order: WorkOrder) {
+    this.#subject = subject;
+    this.#prepared = prepared;
+    this.#order = { ...order, atBoundary: async (at) => (this.boundaries.push(at), []) };
+    this.cwd = order.cwd;
+    this.model = prepared.model;
+  }
+
+  static async start(subject: RuntimeSubject, plan: Plan): Promise<Run> {
+    const folder = await mkdtemp(join(tmpdir(), `drover-${subject.name}-`));
+    const [cwd, home] = [join(folder, "work"), join(folder, "state", "home")];
+    await mkdir(cwd, { recursive: true });
+    await mkdir(home, { recursive: true });
+    const prepared = await subject.prepare(plan, cwd);
+    const order: WorkOrder = {
+      sandboxId: "drover-0123abcd-456789",
+      prompt: "Do as planned.",
+      model: null,
+      branch: null,
+      script: null,
+      cwd,
+      env: { PATH, HOME: folder },
+      home,
+      agentHome: undefined,
+      bridgeUrl: "",
+      isIsolated: true,
+      permissionMode: "acceptEdits",
+      permissionPolicy: PermissionPolicy.parse({}),
+      maxTurns: null,
+      maxBudgetUsd: null,
+      timeoutSeconds: null,
+      allowedTools: [],
+      disallowedTools: [],
+      mcpServers: {},
+      subagents: {},
+      skills: true,
+      systemPromptAppend: null,
+      continuous: false,
+      resume: null,
+      mark: undefined,
+      postCompletionSeconds: 3_600,
+      clock: systemClock,
+      newId: () => randomBytes(4).toString("hex"),
+      keepArtifact: () => Promise.resolve("0".repeat(64)),
+      atBoundary: () => Promise.resolve([]),
+      ...prepared.order,
+      ...plan.order,
+    };
+    const run = new Run(subject, prepared, order);
+    run.#begin(order);
+    return run;
+  }
+
+  #begin(order: WorkOrder): void {
+    this.#stop = new AbortController();
+    this.#session = this.#subject.runtime.start({ ...this.#order, mark: order.mark }, this.#stop.signal);
+    const { steps } = this.#session;
+    this.#done = (async () => {
+      for (;;) {
+        const next = await steps.next();
+        if (next.done === true) return next.value;
+        this.steps.push(next.value);
+      }
+    })();
+  }
+
+  get events() {
+    return this.steps.flatMap((step) => step.events);
+  }
+
+  get types() {
+    return this.events.map(({ event_type }) => event_type);
+  }
+
+  of(type: string) {
+    return this.events.filter(({ event_type }) => event_type === type).map(({ event_data }) => event_data);
+  }
+
+  get receipts(): readonly Receipt[] {
+    return this.steps.flatMap(({ receipt }) => receipt ?? []);
+  }
+
+  get sessionId() {
+    return this.#session.getSessionId?.();
+  }
+
+  /** Looks until it is true; the deadline names what did not come true. */
+  async until(what: string, isTrue: () => boolean): Promise<void> {
+    const deadline = performance.now() + FACT_LIMIT_MS;
+    while (!isTrue()) {
+      if (performance.now() > deadline) throw new Error(`not in time: ${what}`);
+      await new Promise((tell) => setTimeout(tell, LOOK_EVERY_MS));
+    }
+  }
+
+  untilCount(type: string, count = 1): Promise<void> {
+    return this.until(`${count} of ${type}`, () => this.of(type).length >= count);
+  }
+
+  /** Resolves when the tool's command runs: it has left this file. */
+  untilFile(name: string): Promise<void> {
+    return this.until(`the file ${name}`, () => this.has(name));
+  }
+
+  has(name: string): boolean {
+    return existsSync(join(this.cwd, name));
+  }
+
+  read(name: string): Promise<string> {
+    return readFile(join(this.cwd, name), "utf8");
+  }
+
+  make(name: string): Promise<void> {
+    return writeFile(join(this.cwd, name), "");
+  }
+
+  #toMessage(content: string, more: Partial<InboxMessage>): InboxMessage {
+    const id = `msg-${(this.#messages += 1).toString(16).padStart(12, "0")}` as MessageId;
+    return {
+      id,
+      content,
+      message_type: "user_message",
+      timestamp: new Date().toISOString(),
+      delivery: "steer",
+      ...more,
+    };
+  }
+
+  send(content: string, delivery: "steer" | "queue" = "steer"): string {
+    const message = this.#toMessage(content, { delivery });
+    requireTaken(this.#session.send(message));
+    return message.id;
+  }
+
+  interrupt(content = "stop"): string {
+    const message = this.#toMessage(content, { message_type: "interrupt" });
+    requireTaken(this.#session.interrupt(message));
+    return message.id;
+  }
+
+  answer(decision: "allow" | "deny"): void {
+    const requestId = String(this.of("agent.permission_requested").at(-1)?.["request_id"]);
+    requireTaken(this.#session.answerPermission({ messageId: "msg-00000000ffff", requestId, decision }));
+  }
+
+  /** As the worker does when it ends. */
+  async close(): Promise<AgentEnd> {
+    this.#stop.abort();
+    return this.#done;
+  }
+
+  get done(): Promise<AgentEnd> {
+    return this.#done;
+  }
+
+  /** As a worker does that was started again: all that it has is the last mark. */
+  async restart(): Promise<void> {
+    await this.close();
+    const mark = this.steps.findLast((step) => step.mark !== undefined)?.mark;
+    this.#begin({ ...this.#order, mark });
+  }
+
+  /** Whether the text stands in the n-th request to the model, from 1. */
+  isInRequest(n: number, text: string): boolean {
+    return JSON.stringify(this.model?.requests[n - 1]?.body ?? "").includes(text);
+  }
+
+  async dispose(): Promise<void> {
+    await this.close();
+    await this.#prepared.close();
+    await rm(dirname(this.cwd), { recursive: true, force: true, maxRetries: 5 });
+  }
+}

@@ -1,0 +1,47 @@
+/** The agent's own process: in a group of its own, so that nothing it started outlives it. */
+import { type ChildProcess, spawn } from "node:child_process";
+import type { SpawnRequest } from "./sdk.ts";
+
+const KILL_AFTER_MS = 2_000;
+
+export interface AgentProcess {
+  /** As the SDK wants it started. */
+  readonly start: (request: SpawnRequest) => ChildProcess;
+  /** Ends the process and all it started, and resolves when it is gone. */
+  end(): Promise<void>;
+}
+
+export function createAgentProcess(): AgentProcess {
+  let child: ChildProcess | undefined;
+  let gone: Promise<void> = Promise.resolve();
+  const kill = (name: "SIGTERM" | "SIGKILL") => {
+    try {
+      if (child?.pid !== undefined) process.kill(-child.pid, name);
+    } catch {
+      // Expected: the group is gone already.
+    }
+  };
+  return {
+    start({ command, args, cwd, env }) {
+      const started = spawn(command, [...args], {
+        cwd,
+        env: { ...env },
+        stdio: ["pipe", "pipe", "pipe"],
+        detached: true,
+      });
+      child = started;
+      gone = new Promise((resolve) => {
+        started.once("exit", () => resolve());
+        started.once("error", () => resolve());
+      });
+      return started;
+    },
+    async end() {
+      kill("SIGTERM");
+      const timer = setTimeout(() => kill("SIGKILL"), KILL_AFTER_MS);
+      await gone;
+      clearTimeout(timer);
+      kill("SIGKILL");
+    },
+  };
+}
