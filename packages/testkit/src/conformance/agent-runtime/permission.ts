@@ -3,13 +3,16 @@ import { PermissionPolicy } from "@drover/contract";
 import { expect } from "vitest";
 import type { Scenario } from "./scenario.ts";
 
+/** No agent takes a program for harmless. */
+const toWriter = (name: string) => `node -e 'fs.writeFileSync("${name}", "ran\\n")'`;
+
 const askPerson = () => ({ permissionPolicy: PermissionPolicy.parse({ decision: "ask" }) });
 
 export const PERMISSION: readonly Scenario[] = [
   {
     title: "a person allows",
     needs: ({ permissions }) => permissions,
-    plan: () => ({ first: [{ run: "echo ran > allowed.txt" }, { say: "Thank you." }], order: askPerson() }),
+    plan: () => ({ first: [{ run: toWriter("allowed.txt") }, { say: "Thank you." }], order: askPerson() }),
     play: async (run) => {
       await run.untilCount("agent.permission_requested");
       expect(run.has("allowed.txt")).toBe(false);
@@ -42,7 +45,7 @@ export const PERMISSION: readonly Scenario[] = [
   {
     title: "a person refuses",
     needs: ({ permissions }) => permissions,
-    plan: () => ({ first: [{ run: "echo ran > refused.txt" }, { say: "As you wish." }], order: askPerson() }),
+    plan: () => ({ first: [{ run: toWriter("refused.txt") }, { say: "As you wish." }], order: askPerson() }),
     play: async (run) => {
       await run.untilCount("agent.permission_requested");
       run.answer("deny");
@@ -60,7 +63,7 @@ export const PERMISSION: readonly Scenario[] = [
     title: "the policy refuses",
     needs: ({ permissions }) => permissions,
     plan: () => ({
-      first: [{ run: "echo ran > forbidden.txt" }, { say: "As the rules say." }],
+      first: [{ run: toWriter("forbidden.txt") }, { say: "As the rules say." }],
       order: { permissionPolicy: PermissionPolicy.parse({ decision: "deny" }) },
     }),
     play: (run) => run.until("an end", () => run.types.some((type) => /^agent\.(waiting|failed)$/.test(type))),

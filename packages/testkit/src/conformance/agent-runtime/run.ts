@@ -17,7 +17,7 @@ import { systemClock } from "../../../../worker/src/clock.ts";
 import type { ScriptedModel } from "../../model/scripted-model.ts";
 import type { Plan, Prepared, RuntimeSubject } from "./plan.ts";
 
-const FACT_LIMIT_MS = 60_000;
+const FACT_LIMIT_MS = 30_000;
 const LOOK_EVERY_MS = 10;
 const PATH = `${dirname(process.execPath)}:/usr/local/bin:/usr/bin:/bin`;
 /** Stands for what must not be seen inside. */

