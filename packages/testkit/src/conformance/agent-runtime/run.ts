@@ -63,6 +63,7 @@ export class Run {
       model: null,
       branch: null,
       script: null,
+      command: null,
       cwd,
       env: { PATH, HOME: folder },
       home,
