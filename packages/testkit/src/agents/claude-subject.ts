@@ -6,7 +6,7 @@ import { ensureAgent } from "../ensure-agent.ts";
 import { startScriptedModel } from "../model/scripted-model.ts";
 import type { ModelTurn } from "../model/turn.ts";
 
-export function toModelTurn(move: Move): ModelTurn {
+function toModelTurn(move: Move): ModelTurn {
   if ("say" in move) return { text: move.say, ...(move.holdLast === undefined ? {} : { holdLast: move.holdLast }) };
   if ("think" in move) return { thinking: move.think, text: "Well." };
   if ("hang" in move) return { text: move.hang, end: "hang" };
