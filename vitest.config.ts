@@ -17,7 +17,7 @@ const PROCESSES = [
   "packages/server/src/app/{branch-workflow,fill-workspace,govern-egress,inside-sandbox,pause-sandbox,prune-sandboxes,replace-lost}.test.ts",
   "packages/server/src/http/{pty-socket,git-endpoint}.test.ts",
   "packages/server/src/adapters/git-*.test.ts",
-  "packages/worker/src/{crash,watch-workspace}.test.ts",
+  "packages/worker/src/{continuous,crash,watch-workspace}.test.ts",
   "packages/worker/src/agents/{acp,openhands}/*.test.ts",
   "packages/cli/src/{sandbox-verbs,doctor/*}.test.ts",
   "packages/testkit/src/hostile/**/*.test.ts",

@@ -20,6 +20,7 @@ export * from "./events/reserved.ts";
 export * from "./terminal-frames.ts";
 export * from "./agent-packages.ts";
 export * from "./resources/agent-options.ts";
+export * from "./resources/continuous.ts";
 export * from "./resources/resume.ts";
 export * from "./resources/agent-package.ts";
 export * from "./resources/cost.ts";

@@ -1,5 +1,5 @@
 /** A worker from start to end: restores its journal, learns what to do, runs the agent, and leaves nothing unsaid. */
-import { AppError, type Assignment, type NewEvent } from "@drover/contract";
+import { AppError, type Assignment, ContinuousOptions, type NewEvent } from "@drover/contract";
 import { randomBytes } from "node:crypto";
 import { dirname, join } from "node:path";
 import type { AgentEnd, AgentRuntime, Resume, WorkOrder } from "./agent-runtime.ts";
@@ -11,6 +11,7 @@ import { createScripted } from "./agents/scripted.ts";
 import { openArtifactSpool } from "./artifacts.ts";
 import { type Bridge, openBridge } from "./bridge.ts";
 import { type Clock, systemClock } from "./clock.ts";
+import { makeContinuous } from "./continuous.ts";
 import { lockDirectory } from "./directory-lock.ts";
 import { type Disk, openDisk } from "./disk.ts";
 import { SETTLED, startAgent } from "./drive-agent.ts";
@@ -138,6 +139,19 @@ async function recordWorkspace(outbox: Outbox, watch: WorkspaceWatch): Promise<v
     );
 }
 
+/** The runtime itself, or in iterations. */
+function toWorking(
+  { settings, childEnv }: Open,
+  assignment: Assignment,
+  order: WorkOrder,
+  runtime: AgentRuntime | undefined,
+): AgentRuntime | undefined {
+  if (runtime === undefined || !order.continuous) return runtime;
+  const options = { ...(assignment.continuous_options ?? ContinuousOptions.parse({})), ...settings.limits };
+  const require = options.require ?? ["clean", "committed"];
+  return makeContinuous(runtime, { git: createGit(childEnv["PATH"]), options, require });
+}
+
 /** Waits for the first of: the agent's end, the server's last word, the signal. Then ends the others. */
 async function work(
   open: Open,
@@ -149,7 +163,7 @@ async function work(
 ): Promise<WorkerExit> {
   const { parts, settings, outbox, transport } = open;
   const name = toRuntimeName(settings, assignment);
-  const runtime = parts.runtimes[name];
+  const runtime = toWorking(open, assignment, order, parts.runtimes[name]);
   if (runtime === undefined) {
     const error = `this worker has no runtime called ${name}`;
     await outbox.append([{ event_type: "agent.failed", source: "worker", event_data: { turn: 0, error } }]);

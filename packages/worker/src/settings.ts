@@ -1,5 +1,5 @@
 /** What the environment says. Three variables are needed; the others win over the assignment. */
-import { AGENTS_INSIDE, AppError, PermissionMode, SandboxId } from "@drover/contract";
+import { AGENTS_INSIDE, AppError, type ContinuousOptions, PermissionMode, SandboxId } from "@drover/contract";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { z } from "zod";
@@ -43,6 +43,10 @@ const Variables = z.object({
   ENABLE_SKILLS: Flag.optional(),
   ENABLE_SUBAGENTS: Flag.optional(),
   CONTINUOUS_MODE: Flag.optional(),
+  MAX_ITERATIONS: z.coerce.number().int().positive().optional(),
+  MAX_TOTAL_COST_USD: z.coerce.number().positive().optional(),
+  MAX_DURATION_SECONDS: z.coerce.number().int().positive().optional(),
+  MAX_CONSECUTIVE_ERRORS: z.coerce.number().int().positive().optional(),
   SYSTEM_PROMPT_APPEND: Text.optional(),
   RESUME_SESSION_ID: Text.optional(),
   AGENT_COMMAND: Argv.optional(),
@@ -78,6 +82,8 @@ export interface Settings {
   readonly skills: boolean | undefined;
   readonly subagents: boolean | undefined;
   readonly continuous: boolean | undefined;
+  /** Limits of work in iterations. */
+  readonly limits: Partial<ContinuousOptions>;
   readonly systemPromptAppend: string | undefined;
   readonly resumeSessionId: string | undefined;
   readonly agentCommand: readonly string[] | undefined;
@@ -129,6 +135,12 @@ export function parseSettings(env: Environment, cwd: string): Settings {
     skills: set.ENABLE_SKILLS,
     subagents: set.ENABLE_SUBAGENTS,
     continuous: set.CONTINUOUS_MODE,
+    limits: {
+      ...(set.MAX_ITERATIONS === undefined ? {} : { max_iterations: set.MAX_ITERATIONS }),
+      ...(set.MAX_TOTAL_COST_USD === undefined ? {} : { max_cost_usd: set.MAX_TOTAL_COST_USD }),
+      ...(set.MAX_DURATION_SECONDS === undefined ? {} : { max_duration_s: set.MAX_DURATION_SECONDS }),
+      ...(set.MAX_CONSECUTIVE_ERRORS === undefined ? {} : { max_errors: set.MAX_CONSECUTIVE_ERRORS }),
+    },
     systemPromptAppend: set.SYSTEM_PROMPT_APPEND,
     resumeSessionId: set.RESUME_SESSION_ID,
     agentCommand: set.AGENT_COMMAND,

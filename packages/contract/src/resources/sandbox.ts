@@ -4,6 +4,7 @@ import { ProjectId, SandboxId, TaskId } from "../ids.ts";
 import { JsonObject } from "../json.ts";
 import { Timestamp } from "../time.ts";
 import { AgentOptions } from "./agent-options.ts";
+import { ContinuousOptions } from "./continuous.ts";
 import { AssignedResume } from "./resume.ts";
 
 export const SandboxState = z.enum([
@@ -56,7 +57,8 @@ export const NewSandbox = z.strictObject({
   labels: Labels.optional(),
   network: z.enum(["none", "allowlist", "open"]).optional(),
   execution_mode: z.enum(["exploration", "implementation", "validation"]).optional(),
-  continuous: z.boolean().optional(),
+  /** Work in iterations until evidence says that it is done. */
+  continuous: z.union([z.boolean(), ContinuousOptions]).optional(),
   budget_usd: z.number().nonnegative().optional(),
   timeout_s: z.int().positive().optional(),
   /** Another sandbox, whose files and memory this one goes on with; what is not given here is as it was there. */
@@ -148,6 +150,7 @@ export const Assignment = z.looseObject({
   /** What the sandbox was asked for; a worker that knows none of it does as the agent does by itself. */
   agent: AgentOptions.default({}),
   continuous: z.boolean().default(false),
+  continuous_options: ContinuousOptions.nullable().default(null),
   budget_usd: z.number().nonnegative().nullable().default(null),
   timeout_s: z.int().positive().nullable().default(null),
   resume: AssignedResume.nullable().default(null),

@@ -4,10 +4,13 @@ import {
   AssignedResume,
   type AgentOptions,
   type Assignment,
+  ContinuousOptions,
   type EventReceipt,
+  type Evidence,
   type JsonObject,
   parseAgentOptions,
 } from "@drover/contract";
+import type { SandboxRow } from "../store/sandboxes.ts";
 import { loadForWorker } from "./current-worker.ts";
 import type { Deps } from "./deps.ts";
 import type { WorkerIdentity } from "./ingest-events.ts";
@@ -18,6 +21,16 @@ function toAgentOptions({ config }: Deps, spec: JsonObject): AgentOptions {
   if (given.permission_policy !== undefined || config.permissionPolicy === undefined) return given;
   const deadline_s = config.permissionDeadlineSeconds;
   return { ...given, permission_policy: { decision: config.permissionPolicy, deadline_s, rules: [] } };
+}
+
+/** What evidence is asked for, where the request does not say: none of who only looks around, and a push where there is a host. */
+function toContinuous({ spec, repo, branch }: SandboxRow): ContinuousOptions | null {
+  const { continuous, execution_mode: mode } = spec;
+  if (continuous !== true && (typeof continuous !== "object" || continuous === null)) return null;
+  const options = ContinuousOptions.parse(continuous === true ? {} : continuous);
+  const asked: readonly Evidence[] =
+    repo === null && branch !== null ? ["clean", "committed", "pushed"] : ["clean", "committed"];
+  return { ...options, require: options.require ?? (mode === "exploration" ? [] : [...asked]) };
 }
 
 export async function getAssignment(deps: Deps, worker: WorkerIdentity): Promise<Assignment> {
@@ -34,7 +47,8 @@ export async function getAssignment(deps: Deps, worker: WorkerIdentity): Promise
     git_path: row.repo === null && row.branch !== null ? `${API_BASE}/git/${row.project_id}.git` : null,
     script: typeof script === "object" && script !== null ? (script as JsonObject) : null,
     agent: toAgentOptions(deps, row.spec),
-    continuous: continuous === true,
+    continuous: continuous === true || typeof continuous === "object",
+    continuous_options: toContinuous(row),
     budget_usd: typeof budget === "number" ? budget : null,
     timeout_s: typeof timeout === "number" ? timeout : null,
     resume: AssignedResume.safeParse(row.spec["resume"]).data ?? null,

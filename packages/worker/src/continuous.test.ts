@@ -1,0 +1,114 @@
+import { execFileSync } from "node:child_process";
+import { mkdirSync, readdirSync } from "node:fs";
+import { expect } from "vitest";
+import { ContinuousOptions } from "@drover/contract";
+import type { Peer } from "./fixtures/peer.ts";
+import { type Rig, test } from "./fixtures/worker-test.ts";
+
+const IDENTITY = ["-c", "user.name=a", "-c", "user.email=a@b"];
+const COMMIT = { command: { argv: ["sh", "-c", `git add -A && git ${IDENTITY.join(" ")} commit -qm done`] } };
+
+function git(rig: Rig, ...args: string[]): string {
+  return execFileSync("git", [...IDENTITY, ...args], { cwd: rig.cwd }).toString();
+}
+
+function makeRepository(rig: Rig): void {
+  mkdirSync(rig.cwd, { recursive: true });
+  git(rig, "init", "-q");
+  git(rig, "commit", "-q", "--allow-empty", "-m", "start");
+}
+
+const toAssignment = (script: unknown, options: Partial<ContinuousOptions>) => ({
+  script: script as never,
+  prompt: "make it so",
+  continuous: true,
+  continuous_options: ContinuousOptions.parse(options),
+  post_completion_s: 0.01,
+});
+
+const story = (peer: Peer) =>
+  peer.types().filter((type) => /^(continuous|iteration)\.|agent.(completed|failed)$/.test(type));
+
+test("an agent works in iterations until evidence says that it is done, and its notes lie elsewhere", async ({
+  rig,
+}) => {
+  makeRepository(rig);
+  const script = {
+    steps: [{ edit: { path: "a.txt", content: "1\n" } }, { text: "TASK_COMPLETE, everything is committed and pushed" }],
+    on_message: [{ when: "not committed", steps: [COMMIT, { text: "now" }] }],
+  };
+  const peer = await rig.peer(toAssignment(script, { require: ["clean", "committed"] }));
+  expect(await rig.run(peer).exit).toMatchObject({ code: 0 });
+  expect(story(peer)).toEqual([
+    "continuous.started",
+    "iteration.started",
+    "iteration.validation",
+    "iteration.completed",
+    "iteration.started",
+    "iteration.validation",
+    "iteration.completed",
+    "continuous.completed",
+    "agent.completed",
+  ]);
+  expect(peer.data("iteration.validation")).toMatchObject([
+    { iteration_num: 1, passed: false, errors: [expect.any(String), expect.any(String)] },
+    { iteration_num: 2, passed: true, git_status: { is_clean: true } },
+  ]);
+  expect(peer.data("continuous.completed")).toMatchObject([{ stop_reason: "validation_passed", files_changed: 1 }]);
+  expect(peer.data("agent.completed")).toMatchObject([{ success: true, code_committed: true, final_output: "now" }]);
+  expect(peer.data("agent.message_injected")).toEqual([]);
+  expect(peer.requests.filter(({ path }) => path.includes("/ack"))).toEqual([]);
+  expect(readdirSync(rig.cwd).toSorted()).toEqual([".git", "a.txt"]);
+  expect(git(rig, "status", "--porcelain")).toBe("");
+});
+
+test("iterations, errors in a row and time have limits, and what is not done by then has failed", async ({ rig }) => {
+  makeRepository(rig);
+  const failing = await rig.peer(
+    toAssignment(
+      { steps: [{ text: "one" }], on_message: [{ steps: [{ text: "again" }] }] },
+      { require: ["tests"], test_command: ["node", "-e", "console.log('3 of 4'); process.exit(1)"], max_iterations: 2 },
+    ),
+  );
+  await rig.run(failing).exit;
+  expect(failing.data("continuous.completed")).toMatchObject([
+    { stop_reason: "max_iterations_reached", successful_iterations: 2, tests_passed: false },
+  ]);
+  expect(failing.data("agent.failed")[0]?.error).toContain("3 of 4");
+
+  const erring = await rig.peer(
+    toAssignment(
+      { steps: [{ fail: "no model" }], on_message: [{ steps: [{ fail: "still none" }] }] },
+      { max_errors: 2 },
+    ),
+  );
+  await rig.run(erring, { STATE_DIR: `${rig.cwd}/../erring` }).exit;
+  expect(erring.data("iteration.failed").map((data) => data.error)).toEqual(["no model", "still none"]);
+  expect(erring.data("continuous.completed")).toMatchObject([{ stop_reason: "consecutive_errors" }]);
+
+  const slow = await rig.peer(toAssignment({ steps: [{ wait: 600 }] }, { max_duration_s: 1 }));
+  await rig.run(slow, { STATE_DIR: `${rig.cwd}/../slow` }).exit;
+  expect(slow.data("continuous.completed")).toMatchObject([{ stop_reason: "max_duration_reached" }]);
+  expect(slow.data("agent.failed")).toHaveLength(1);
+});
+
+test("who only looks around is done after one iteration", async ({ rig }) => {
+  const peer = await rig.peer(toAssignment({ steps: [{ text: "seen" }] }, { require: [] }));
+  await rig.run(peer).exit;
+  expect(peer.data("iteration.started")).toHaveLength(1);
+  expect(peer.data("agent.completed")).toMatchObject([{ validation_passed: true }]);
+});
+
+test("a worker that dies between two iterations goes on with the second", { timeout: 60_000 }, async ({ rig }) => {
+  makeRepository(rig);
+  const script = {
+    steps: [{ edit: { path: "a.txt", content: "1\n" } }],
+    on_message: [{ steps: [{ crash: true }, COMMIT] }],
+  };
+  const peer = await rig.peer(toAssignment(script, { require: ["clean", "committed"] }));
+  expect(await rig.spawn(peer).gone).toBe("SIGKILL");
+  expect(await rig.spawn(peer, { POST_COMPLETION_SECONDS: "0.05" }).gone).toBe(0);
+  expect(peer.data("continuous.started")).toHaveLength(1);
+  expect(peer.data("iteration.started").map((data) => data.iteration_num)).toEqual([1, 2]);
+  expect(peer.data("agent.completed")).toMatchObject([{ success: true, successful_iterations: 2 }]);
+});
