@@ -1,5 +1,6 @@
 /** One run each of the real agents over ACP: installed from npm, in a sandbox on this machine, through the gateway, on a model
  *  that is played. */
+import type { IncomingHttpHeaders } from "node:http";
 import type { AgentName, Sandbox, StoredEvent } from "@drover/contract";
 import { beforeAll, describe, expect, test } from "vitest";
 import { AGENTS_CACHE, ensureAgent } from "../ensure-agent.ts";
@@ -15,12 +16,11 @@ interface Smoke {
   /** The agent's own name for its shell, and what it takes. */
   readonly tool: { readonly name: string; readonly input: unknown };
   /** How the vendor is shown the key. */
-  readonly toKey: (headers: Readonly<Record<string, unknown>>) => unknown;
+  readonly toKey: (headers: IncomingHttpHeaders) => unknown;
   readonly secret: "openai" | "gemini" | "anthropic";
 }
 
-const bearer = (headers: Readonly<Record<string, unknown>>) =>
-  String(headers["authorization"] ?? "").replace("Bearer ", "");
+const bearer = ({ authorization = "" }: IncomingHttpHeaders) => authorization.replace("Bearer ", "");
 
 const SMOKES: readonly Smoke[] = [
   { runtime: "codex", tool: { name: "exec_command", input: { cmd: COMMAND } }, toKey: bearer, secret: "openai" },
