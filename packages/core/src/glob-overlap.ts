@@ -171,12 +171,15 @@ function toAutomaton(glob: string): Automaton {
 export function findCommonPath(one: string, other: string): string | undefined {
   const [a, b] = [toAutomaton(one), toAutomaton(other)];
   if (!a.prefix.startsWith(b.prefix) && !b.prefix.startsWith(a.prefix)) return undefined;
-  const seen = new Map<State, Set<State>>();
+  // Apart, because the empty text is no path: where it leads must still be reached by a longer one.
+  const seenEmpty = new Map<State, Set<State>>();
+  const seenLonger = new Map<State, Set<State>>();
   const open: { readonly a: State; readonly b: State; readonly path: string }[] = [];
   const visit = (left: State, right: State, path: string) => {
-    const known = seen.get(left) ?? new Set();
-    if (known.has(right)) return;
-    seen.set(left, known.add(right));
+    const seen = path === "" ? seenEmpty : seenLonger;
+    const partners = seen.get(left) ?? new Set();
+    if (partners.has(right)) return;
+    seen.set(left, partners.add(right));
     open.push({ a: left, b: right, path });
   };
   visit(a.start, b.start, "");

@@ -1,6 +1,6 @@
 import { api, type Endpoint } from "@drover/contract";
 import { describe, expect } from "vitest";
-import { startTestServer, test, type TestSandbox } from "../../../testkit/src/server.ts";
+import { startTestServer, test, type TestSandbox, type TestServer } from "../../../testkit/src/server.ts";
 import { createDatabase } from "../../../testkit/src/postgres.ts";
 import { takeSnapshot } from "../../../testkit/src/snapshot.ts";
 
@@ -11,8 +11,21 @@ interface Creating {
   readonly other?: Readonly<Record<string, unknown>>;
 }
 
+type ToRequest = (sandbox: TestSandbox, unique: string, server: TestServer) => Creating | Promise<Creating>;
+
+async function createTicket(server: TestServer, unique: string): Promise<string> {
+  return (await server.call("POST", "/tickets", { body: { title: unique, force_create: true } })).body.id;
+}
+
+async function createTasks(server: TestServer, unique: string): Promise<readonly string[]> {
+  const ticket_id = await createTicket(server, unique);
+  const one = await server.call("POST", "/tasks", { body: { ticket_id, title: "one" } });
+  const two = await server.call("POST", "/tasks", { body: { ticket_id, title: "two" } });
+  return [one.body.id, two.body.id];
+}
+
 /** A request per endpoint that creates something. `unique` keeps names apart. */
-const REQUESTS: Readonly<Record<string, (sandbox: TestSandbox, unique: string) => Creating>> = {
+const REQUESTS: Readonly<Record<string, ToRequest>> = {
   createWsTicket: () => ({ path: "/auth/ws-ticket" }),
   createToken: (_, unique) => ({
     path: "/tokens",
@@ -40,22 +53,27 @@ const REQUESTS: Readonly<Record<string, (sandbox: TestSandbox, unique: string) =
     body: { scope_type: "sandbox", scope_id: id, limit_amount: 1 },
     other: { scope_type: "sandbox", scope_id: id, limit_amount: 2 },
   }),
+  createTicket: (_, unique) => ({
+    path: "/tickets",
+    body: { title: unique, force_create: true },
+    other: { title: unique, force_create: true, priority: "LOW" },
+  }),
+  createTask: async (_, unique, server) => {
+    const ticket_id = await createTicket(server, unique);
+    return { path: "/tasks", body: { ticket_id, title: unique }, other: { ticket_id, title: "else" } };
+  },
+  createJoin: async (_, unique, server) => {
+    const [one, two] = await createTasks(server, unique);
+    const body = { source_task_ids: [one], continuation_task_id: two };
+    return { path: "/joins", body, other: { ...body, merge_strategy: "union" } };
+  },
   replaceWorker: ({ id }) => ({ path: `/sandboxes/${id}/worker-token` }),
   createTicket: (_, unique) => ({ path: "/tickets", body: { title: unique }, other: { title: `${unique} too` } }),
   sendMessage: ({ id }) => ({ path: `/sandboxes/${id}/messages`, body: { content: "a" }, other: { content: "b" } }),
 };
 
 /** They need more than a sandbox of provider `external`, and are held to it beside what they are about. */
-const NOT_HERE = [
-  "startDemo",
-  "answerPermission",
-  "startBranch",
-  "finishBranch",
-  "createPull",
-  "createTask",
-  "createJoin",
-  "reportDiscovery",
-];
+const NOT_HERE = ["startDemo", "answerPermission", "startBranch", "finishBranch", "createPull", "reportDiscovery"];
 
 test("every endpoint that creates something is held to this", () => {
   const creating = Object.entries(api as Record<string, Endpoint>)
@@ -66,7 +84,7 @@ test("every endpoint that creates something is held to this", () => {
 
 describe.for(Object.entries(REQUESTS))("%s", ([name, toRequest]) => {
   test("repeated with its key it creates nothing more and answers the same", async ({ server, sandbox }) => {
-    const { path, body, other } = toRequest(sandbox, `${name} again`);
+    const { path, body, other } = await toRequest(sandbox, `${name} again`, server);
     const headers = { "idempotency-key": `key of ${name}` };
     const first = await server.call("POST", path, { body, headers });
     expect(first.status).toBeLessThan(300);
@@ -81,7 +99,7 @@ describe.for(Object.entries(REQUESTS))("%s", ([name, toRequest]) => {
   });
 
   test("ten at once with one key are one", async ({ server, sandbox }) => {
-    const { path, body } = toRequest(sandbox, `${name} at once`);
+    const { path, body } = await toRequest(sandbox, `${name} at once`, server);
     const headers = { "idempotency-key": `ten of ${name}` };
     const answers = await Promise.all(Array.from({ length: 10 }, () => server.call("POST", path, { body, headers })));
     expect(new Set(answers.map((answer) => `${answer.status} ${answer.text}`)).size).toBe(1);
@@ -91,7 +109,8 @@ describe.for(Object.entries(REQUESTS))("%s", ([name, toRequest]) => {
   test("the same key of another person is another key", async ({ server, sandbox }) => {
     const headers = { "idempotency-key": `shared key of ${name}` };
     const { token } = await server.createToken("admin");
-    const [mine, theirs] = [toRequest(sandbox, `${name} mine`), toRequest(sandbox, `${name} theirs`)];
+    const mine = await toRequest(sandbox, `${name} mine`, server);
+    const theirs = await toRequest(sandbox, `${name} theirs`, server);
     const first = await server.call("POST", mine.path, { body: mine.body, headers });
     const second = await server.call("POST", theirs.path, { body: theirs.body, headers, token });
     expect(second.status).toBe(first.status);

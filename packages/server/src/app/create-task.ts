@@ -1,5 +1,5 @@
 /** Makes a task of a ticket. What it waits for exists, and nothing waits in a circle. */
-import { findCycle } from "@drover/core";
+import { findCycle, toScoreWeights } from "@drover/core";
 import {
   AppError,
   type JsonObject,
@@ -10,6 +10,7 @@ import {
 } from "@drover/contract";
 import type { Db } from "../ports/db.ts";
 import { loadProject } from "../store/projects.ts";
+import { refreshTasks } from "../store/task-queue.ts";
 import {
   insertEdges,
   insertTask,
@@ -82,7 +83,7 @@ export interface TaskOrder {
 /** Stores a task inside a transaction that holds the lock of the project's edges. */
 export async function insertOneTask(
   tx: Db,
-  deps: Pick<Deps, "ids" | "clock">,
+  deps: Pick<Deps, "ids" | "clock" | "config">,
   order: TaskOrder,
   input: Omit<NewTask, "ticket_id">,
 ): Promise<{ readonly row: TaskRow; readonly draft: EventDraft }> {
@@ -116,6 +117,8 @@ export async function insertOneTask(
     created_by: order.createdBy,
   });
   await insertEdges(tx, id, dependsOn);
+  // Nobody else knows the row yet, so it may be put at its place here.
+  await refreshTasks(tx, toScoreWeights(deps.config), [id]);
   const row = await loadTask.one(tx, id);
   return { row, draft: draftTaskEvent(deps, row, "TASK_CREATED", {}, order.source) };
 }
@@ -136,5 +139,5 @@ export async function createTask(
     return toTask(deps, row);
   });
   await refreshAround(deps, [created.id]);
-  return toTask(deps, await loadTask.one(deps.db, created.id));
+  return created;
 }
