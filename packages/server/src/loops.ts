@@ -22,6 +22,8 @@ export interface LoopRow {
   readonly pass: (deps: Deps, signal: AbortSignal) => Promise<unknown>;
   /** Events, of whichever replica, after which it runs at once: stored types, or what they begin with. */
   readonly wakeOn?: readonly string[];
+  /** Left out where ORCHESTRATOR_ENABLED is false: other processes do it. */
+  readonly isOrchestration?: true;
 }
 
 export const LOOPS: readonly LoopRow[] = [
@@ -33,10 +35,28 @@ export const LOOPS: readonly LoopRow[] = [
   { name: "run-guardian", everyMs: 60_000, pass: runGuardianOnce },
   { name: "run-conductor", everyMs: 300_000, pass: runConductorOnce },
   { name: "reap-sandboxes", everyMs: 5_000, pass: reapSandboxesOnce },
-  { name: "follow-tasks", everyMs: 1_000, wakeOn: ["STATE_CHANGED"], pass: followTasksOnce },
-  { name: "tend-tasks", everyMs: 1_000, wakeOn: ["TASK_FAILED", "TASK_CANCELLED"], pass: tendTasksOnce },
-  { name: "join-tasks", everyMs: 1_000, wakeOn: ["TASK_COMPLETED"], pass: joinTasksOnce },
-  { name: "dispatch-tasks", everyMs: 1_000, wakeOn: ["TASK_", "TASKS_", "TICKET_"], pass: dispatchTasksOnce },
-  { name: "advance-tickets", everyMs: 1_000, wakeOn: ["TASK_STARTED", "TASK_COMPLETED"], pass: advanceTicketsOnce },
-  { name: "mend-queue", everyMs: 60_000, pass: mendQueueOnce },
+  { name: "follow-tasks", isOrchestration: true, everyMs: 1_000, wakeOn: ["STATE_CHANGED"], pass: followTasksOnce },
+  {
+    name: "tend-tasks",
+    isOrchestration: true,
+    everyMs: 1_000,
+    wakeOn: ["TASK_FAILED", "TASK_CANCELLED"],
+    pass: tendTasksOnce,
+  },
+  { name: "join-tasks", isOrchestration: true, everyMs: 1_000, wakeOn: ["TASK_COMPLETED"], pass: joinTasksOnce },
+  {
+    name: "dispatch-tasks",
+    isOrchestration: true,
+    everyMs: 1_000,
+    wakeOn: ["TASK_", "TASKS_", "TICKET_"],
+    pass: dispatchTasksOnce,
+  },
+  {
+    name: "advance-tickets",
+    isOrchestration: true,
+    everyMs: 1_000,
+    wakeOn: ["TASK_STARTED", "TASK_COMPLETED"],
+    pass: advanceTicketsOnce,
+  },
+  { name: "mend-queue", isOrchestration: true, everyMs: 60_000, pass: mendQueueOnce },
 ];

@@ -260,7 +260,8 @@ async function openServer(options: ServerOptions, cleanup: ReturnType<typeof ope
   url = `http://${config.host.includes(":") ? `[${config.host}]` : config.host}:${port}`;
 
   await releaseLeases(db, deps.host);
-  for (const { name, everyMs, pass } of LOOPS) {
+  for (const { name, everyMs, pass, isOrchestration } of LOOPS) {
+    if (isOrchestration === true && !config.orchestratorEnabled) continue;
     const onError = (error: unknown) => log.error("loop.failed", { loop: name, reason: String(error) });
     loops.set(
       name,

@@ -54,7 +54,6 @@ export const progressTicket = (deps: Deps, id: TicketId): Promise<Ticket> => adv
 
 export async function advanceTicketsOnce(deps: Deps, signal: AbortSignal): Promise<{ moved: number }> {
   for (const { id } of await listOverdueReviews(deps.db, deps.clock.now(), BATCH)) await timeOut(deps, id);
-  if (!deps.config.orchestratorEnabled) return { moved: 0 };
   let moved = 0;
   for (const { id, status } of await listMovable(deps.db, BATCH)) {
     const after = await advance(deps, id);

@@ -156,7 +156,6 @@ async function start(deps: Deps, id: TaskId, kind: "work" | "validation", signal
 }
 
 export async function dispatchTasksOnce(deps: Deps, signal: AbortSignal): Promise<{ started: number }> {
-  if (!deps.config.orchestratorEnabled) return { started: 0 };
   let started = 0;
   // A continuation knows what came before it when it begins.
   await joinTasksOnce(deps);
