@@ -68,7 +68,6 @@ const REQUESTS: Readonly<Record<string, ToRequest>> = {
     return { path: "/joins", body, other: { ...body, merge_strategy: "union" } };
   },
   replaceWorker: ({ id }) => ({ path: `/sandboxes/${id}/worker-token` }),
-  createTicket: (_, unique) => ({ path: "/tickets", body: { title: unique }, other: { title: `${unique} too` } }),
   sendMessage: ({ id }) => ({ path: `/sandboxes/${id}/messages`, body: { content: "a" }, other: { content: "b" } }),
 };
 
