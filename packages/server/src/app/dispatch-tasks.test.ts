@@ -314,7 +314,9 @@ describe("what agents and joins add", () => {
       parent_task_id: task.id,
       dependencies: { depends_on: [fix] },
     });
-    expect((await loadTask(server, last.id)).dependencies.depends_on.toSorted()).toEqual([String(task.id), String(check)].toSorted());
+    expect((await loadTask(server, last.id)).dependencies.depends_on.toSorted()).toEqual(
+      [String(task.id), String(check)].toSorted(),
+    );
     const many = { ...found, tasks: Array.from({ length: 20 }, (_, n) => ({ title: `more ${n}` })) };
     expect((await worker.post("discoveries", many)).status).toBe(201);
     expect((await worker.post("discoveries", many)).status).toBe(201);
