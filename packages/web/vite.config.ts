@@ -21,6 +21,7 @@ export default defineConfig(({ command }) => {
         output: {
           // Zod's switch must be thrown before the first schema is made: in one part of the page, in this order.
           codeSplitting: {
+            includeDependenciesRecursively: false,
             groups: [
               {
                 name: "wire",
