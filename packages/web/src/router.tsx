@@ -94,6 +94,12 @@ const task = createRoute({
   component: lazyRouteComponent(() => import("./work/task-page.tsx"), "TaskPage"),
 });
 
+const pull = createRoute({
+  getParentRoute: () => inside,
+  path: "/work/pulls/$pullId",
+  component: lazyRouteComponent(() => import("./work/pull-page.tsx"), "PullPage"),
+});
+
 const settings = createRoute({
   getParentRoute: () => inside,
   path: "/settings",
@@ -103,7 +109,7 @@ const settings = createRoute({
 export const router = createRouter({
   routeTree: root.addChildren([
     login,
-    inside.addChildren([sandboxes, newSandbox, run, work, ticket, task, agents, settings]),
+    inside.addChildren([sandboxes, newSandbox, run, work, ticket, task, pull, agents, settings]),
   ]),
   defaultPreload: "intent",
   defaultPendingMs: 150,

@@ -42,3 +42,4 @@ export {
   type BoardColumn,
   type TicketPriority,
 } from "./board.ts";
+export { splitPatch, type PatchFile } from "./patch-files.ts";

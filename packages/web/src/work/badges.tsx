@@ -1,5 +1,5 @@
 /** States of work: icon and word, never colour alone. */
-import type { TaskStatus, TicketStatus } from "@drover/contract";
+import type { PullRequestState, TaskStatus, TicketStatus } from "@drover/contract";
 import type { TicketPriority } from "@drover/contract/views";
 import {
   Ban,
@@ -11,6 +11,9 @@ import {
   CircleDot,
   CircleX,
   Equal,
+  GitMerge,
+  GitPullRequest,
+  GitPullRequestClosed,
   Hammer,
   Hand,
   Inbox,
@@ -63,6 +66,12 @@ export const TASK_LOOKS: Readonly<Record<TaskStatus, Look>> = {
   skipped: { icon: SkipForward, look: GREY },
 };
 
+const PULL_LOOKS: Readonly<Record<PullRequestState, Look>> = {
+  open: { icon: GitPullRequest, look: LIVE },
+  merged: { icon: GitMerge, look: DONE },
+  closed: { icon: GitPullRequestClosed, look: FAIL },
+};
+
 function Badge({ name, look: { icon: Icon, look, word, isTurning } }: { readonly name: string; readonly look: Look }) {
   return (
     <span
@@ -84,6 +93,10 @@ export const TicketBadge = ({ status }: { readonly status: TicketStatus }) => (
 export const TaskBadge = ({ status }: { readonly status: TaskStatus }) => (
   <Badge name={status} look={TASK_LOOKS[status]} />
 );
+export const PullBadge = ({ state }: { readonly state: PullRequestState }) => (
+  <Badge name={state} look={PULL_LOOKS[state]} />
+);
+
 const PRIORITIES: Readonly<Record<TicketPriority, { readonly icon: LucideIcon; readonly look: string }>> = {
   CRITICAL: { icon: ChevronsUp, look: "text-fail-ink" },
   HIGH: { icon: ChevronUp, look: "text-wait-ink" },

@@ -64,3 +64,31 @@ export const projectGraphQuery = (projectId: string) =>
     queryKey: ["work", "graph", "project", projectId] as const,
     queryFn: ({ signal }) => client.getProjectGraph({ params: { project_id: projectId }, query: {} }, { signal }),
   });
+
+export const pullsQuery = (filter: { readonly ticketId?: string; readonly projectId?: string | undefined }) =>
+  queryOptions({
+    queryKey: ["work", "pulls", filter.projectId ?? "", filter.ticketId ?? ""] as const,
+    queryFn: ({ signal }) =>
+      client.listPulls(
+        {
+          query: {
+            limit: 100,
+            ...(filter.projectId === undefined ? {} : { project_id: filter.projectId }),
+            ...(filter.ticketId === undefined ? {} : { ticket_id: filter.ticketId }),
+          },
+        },
+        { signal },
+      ),
+  });
+
+export const pullQuery = (pullId: string) =>
+  queryOptions({
+    queryKey: ["work", "pull", pullId] as const,
+    queryFn: ({ signal }) => client.getPull({ params: { pull_id: pullId } }, { signal }),
+  });
+
+export const mergeAttemptsQuery = (ticketId: string) =>
+  queryOptions({
+    queryKey: ["work", "merge-attempts", ticketId] as const,
+    queryFn: ({ signal }) => client.listMergeAttempts({ query: { ticket_id: ticketId, limit: 20 } }, { signal }),
+  });

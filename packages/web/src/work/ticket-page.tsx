@@ -18,6 +18,7 @@ import { NewTask } from "./new-ticket.tsx";
 import { Loading, PageFrame, Panel } from "./page-frame.tsx";
 import { tasksQuery, ticketGraphQuery, ticketQuery } from "./queries.ts";
 import { TaskList } from "./task-list.tsx";
+import { TicketGit } from "./ticket-git.tsx";
 import { useMayOperate } from "./use-may-operate.ts";
 
 const Dag = lazy(() => import("./dag.tsx").then((module) => ({ default: module.Dag })));
@@ -66,7 +67,7 @@ function Opened({ ticket }: { readonly ticket: Ticket }) {
           <Markdown text={ticket.description} />
         </div>
       )}
-      <div className="grid gap-6">
+      <div className="grid gap-6 xl:grid-cols-[minmax(0,1fr)_24rem]">
         <div className="min-w-0">
           <Panel
             title="Tasks"
@@ -87,6 +88,7 @@ function Opened({ ticket }: { readonly ticket: Ticket }) {
             )}
           </Panel>
         </div>
+        <TicketGit ticket={ticket} mayOperate={mayOperate} />
       </div>
       {graph.data !== undefined && graph.data.nodes.length > 1 && (
         <Panel title="What waits for what">
