@@ -7,15 +7,20 @@ export interface PatchFile {
 const HEADER = /^diff --git /;
 const HUNK = /^@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@/;
 
-/** Git quotes names with bytes that are not plain. */
-const unquote = (name: string): string => {
+/** Git quotes names with bytes that are not plain, each as three octal digits. */
+function unquote(name: string): string {
   if (!name.startsWith('"')) return name;
-  const bytes = name
-    .slice(1, -1)
-    .replaceAll(/\\([0-7]{3})/g, (_, octal: string) => String.fromCharCode(Number.parseInt(octal, 8)))
-    .replaceAll(/\\(["\\])/g, "$1");
-  return new TextDecoder().decode(Uint8Array.from(bytes, (character) => character.charCodeAt(0)));
-};
+  const plain = name.slice(1, -1).replaceAll(/\\(["\\])/g, "$1");
+  const encoded = plain
+    .replaceAll("%", "%25")
+    .replaceAll(/\\([0-7]{3})/g, (_, octal: string) => `%${Number.parseInt(octal, 8).toString(16).padStart(2, "0")}`);
+  try {
+    return decodeURIComponent(encoded);
+  } catch {
+    // Expected: the name is no UTF-8.
+    return plain;
+  }
+}
 
 function readPath(lines: readonly string[]): string {
   for (const mark of ["+++ ", "rename to ", "--- "]) {
