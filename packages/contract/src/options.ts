@@ -267,6 +267,13 @@ export const OPTIONS = {
     fallback: "0",
     doc: "How often a sandbox that was lost (its worker killed, its provider without it) is made again and goes on with its last checkpoint; 0 lets it fail.",
   },
+  warmLocal: {
+    env: "SANDBOX_WARM_LOCAL",
+    yaml: "sandbox.warm_local",
+    schema: z.coerce.number().int().min(0).max(100),
+    fallback: "1",
+    doc: "Sandboxes of provider local that stand ready before they are asked for.",
+  },
   keepCompletedSeconds: {
     env: "SANDBOX_KEEP_COMPLETED_SECONDS",
     yaml: "sandbox.keep_completed_seconds",

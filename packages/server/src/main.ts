@@ -4,6 +4,7 @@ import { homedir, hostname, networkInterfaces } from "node:os";
 import { join, resolve } from "node:path";
 import type { RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
+import { resolveResources } from "@drover/core";
 import { AppError, type Config, type OptionName, type ResolvedResources } from "@drover/contract";
 import { openNpmPackages } from "./adapters/agent-packages-npm.ts";
 import { openDiskBlobs } from "./adapters/blob-disk.ts";
@@ -32,6 +33,7 @@ import { openIngest } from "./app/ingest-events.ts";
 import { parseEgressSettings } from "./app/govern-egress.ts";
 import { ensureSeedPrices, openModels, type Models } from "./app/models.ts";
 import { openProviders } from "./app/providers.ts";
+import { toLimits } from "./app/sandbox-key.ts";
 import { ensureDefaultProject } from "./app/manage-projects.ts";
 import { createLoginCode, ensureAdmin, ensureOwner } from "./app/manage-tokens.ts";
 import { openTail } from "./app/tail-events.ts";
@@ -164,6 +166,7 @@ async function openServer(options: ServerOptions, cleanup: ReturnType<typeof ope
         worker: join(worker, "worker.mjs"),
         log,
         isUnsafe: config.unsafeNoSandbox,
+        warm: { size: config.warmLocal, limits: toLimits(resolveResources({}, toResources(options))) },
       }),
     daytona: async () =>
       openDaytona({

@@ -34,6 +34,7 @@ export async function startDrover({ databaseUrl, dataDir, adminToken }: DroverOp
       DROVER_PORT: "0",
       DROVER_LOG_LEVEL: "error",
       DROVER_EVENT_BURST: "100000",
+      SANDBOX_WARM_LOCAL: "0",
     },
   });
   let complaints = "";

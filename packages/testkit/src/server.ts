@@ -98,6 +98,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
       dataDir,
       databaseUrl: database.url,
       databasePoolSize: 8,
+      warmLocal: 0,
       adminToken: ADMIN_TOKEN,
       ...options.config,
     },

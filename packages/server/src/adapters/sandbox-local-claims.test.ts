@@ -21,6 +21,7 @@ const NOTE: Note = {
   stopReason: null,
   isPaused: false,
   hasImage: false,
+  group: null,
   watchdogKills: 0,
 };
 

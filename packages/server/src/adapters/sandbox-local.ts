@@ -1,10 +1,15 @@
 /** Sandboxes on this machine: one long-lived bubblewrap each, with a supervisor of ours as its first process. */
 import { randomBytes } from "node:crypto";
-import { existsSync } from "node:fs";
-import { access, chown, mkdir, readFile } from "node:fs/promises";
+import { access, chown, mkdir, readFile, rename } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { AppError } from "@drover/contract";
-import type { SandboxInfo, SandboxProvider, SandboxRef, SandboxSpec } from "../ports/sandbox-provider.ts";
+import type {
+  SandboxInfo,
+  SandboxLimits,
+  SandboxProvider,
+  SandboxRef,
+  SandboxSpec,
+} from "../ports/sandbox-provider.ts";
 import { INSIDE, type Mounts } from "./local/bubblewrap.ts";
 import { findCgroups, type Cgroup, type CgroupHost } from "./local/cgroup.ts";
 import { callControl } from "./local/control.ts";
@@ -25,23 +30,36 @@ import { launch, SHOWN } from "./local/launch.ts";
 import { openNotes } from "./local/notes.ts";
 import { listPlaces, readNote, toPlace, type Note, type Place } from "./local/places.ts";
 import { listPlainProcesses } from "./local/plain-processes.ts";
-import { findAlive, listResidents, readKernelUids, type Resident } from "./local/process-table.ts";
+import {
+  findAlive,
+  isNamedAlive,
+  listResidents,
+  nameOwnProcess,
+  readKernelUids,
+  type Resident,
+} from "./local/process-table.ts";
 import { report } from "./local/report.ts";
 import { ensureRuntimeFiles, type RuntimeSources } from "./local/runtime-files.ts";
 import { requireIsolation, toSelfTestArgv } from "./local/self-test.ts";
 import { showAgents } from "./local/shown-agents.ts";
 import { startWatchdog } from "./local/watchdog.ts";
+import { openWarmPool } from "./warm-pool.ts";
 
 const READY_LIMIT_MS = 20_000;
 /** A supervisor that was stopped from inside must not hold up whoever looks at all sandboxes. */
 const STATUS_LIMIT_MS = 3_000;
+/** Sandboxes of this process that no row knows; the name of the process follows. */
 const SELF_TEST = "self-test-";
+const WARM = "warm-";
+const OWNED = new RegExp(`^(?:${SELF_TEST}|${WARM})(\\d+-\\d+)-`);
 const SNAPSHOT_NAME = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,120}$/;
 const TEST_LIMITS = { memoryBytes: 256 * 1024 * 1024, cpus: 1, diskBytes: 64 * 1024 * 1024, processes: 64 };
 
 export interface LocalOptions extends RuntimeSources, BubblewrapOptions {
   /** Where sandboxes are kept, below the data directory. */
   readonly base: string;
+  /** How many stand ready before they are asked for; none unless told. */
+  readonly warm?: { readonly size: number; readonly limits: SandboxLimits };
 }
 
 const isMatch = (note: Note, labels: Readonly<Record<string, string>>) =>
@@ -66,7 +84,9 @@ export async function openLocalProvider(options: LocalOptions): Promise<SandboxP
   const placeOf = (key: string) => toPlace(options.base, key, isPlain ? toSeen(key) : undefined);
   const groupName = (key: string) => `drover-${key}`;
   const findPid = async (place: Place) => findAlive(await readFile(place.process, "utf8").catch(() => ""));
-  const openGroup = async (key: string): Promise<Cgroup | undefined> => groups?.open(groupName(key));
+  const openGroup = async (key: string): Promise<Cgroup | undefined> =>
+    groups?.open((await readNote(placeOf(key)))?.group ?? groupName(key));
+  const ownKey = (prefix: string) => `${prefix}${nameOwnProcess()}-${randomBytes(4).toString("hex")}`;
 
   let images: Promise<boolean> | undefined;
   const hasImages = () => (images ??= isRoot && !isPlain ? canMountImages(runtime.directory) : Promise.resolve(false));
@@ -120,6 +140,10 @@ export async function openLocalProvider(options: LocalOptions): Promise<SandboxP
       if (!watchdogs.has(spec.key)) watch(place, known);
       return ref;
     }
+    if (known === undefined && !OWNED.test(spec.key)) {
+      const warm = await pool.take(spec, signal);
+      if (warm !== undefined && (await claim(warm, spec))) return ref;
+    }
     if (spec.snapshot !== undefined) await requireSnapshot(spec.snapshot);
     const hasImage = isImageSize(spec.limits.diskBytes) && (await hasImages());
     const note = known ?? (await notes.noteNew(place, spec, hasImage));
@@ -156,8 +180,52 @@ export async function openLocalProvider(options: LocalOptions): Promise<SandboxP
     return ref;
   };
 
+  /** Gives a ready sandbox its name: nothing inside knows it, and what is open stays open when its directory is renamed.
+   *  False when the name is taken meanwhile. */
+  const claim = async (warm: Place, { key, labels, env }: SandboxSpec): Promise<boolean> => {
+    const place = placeOf(key);
+    watchdogs.get(warm.key)?.();
+    watchdogs.delete(warm.key);
+    try {
+      // Told before it is renamed: a server that dies between the two leaves one of its own, which the next one removes.
+      await notes.change(warm, () => ({ key, labels: { ...labels }, env: { ...env }, group: groupName(warm.key) }));
+      await rename(warm.root, place.root);
+    } catch (error) {
+      options.log.debug("sandbox.claim_failed", { key, reason: String(error) });
+      await destroy(warm);
+      return false;
+    }
+    const note = await readNote(place);
+    if (note !== undefined) watch(place, note);
+    return true;
+  };
+
+  const pool = openWarmPool<SandboxSpec, Place>({
+    size: isPlain ? 0 : (options.warm?.size ?? 0),
+    first: { key: WARM, labels: {}, env: {}, limits: options.warm?.limits ?? TEST_LIMITS },
+    // Labels, variables and the name are told outside; everything else is decided when it is made.
+    toShape: ({ limits, agents = [], snapshot, image }) =>
+      snapshot === undefined && image === undefined ? JSON.stringify([limits, agents]) : undefined,
+    make: async ({ limits, agents = [] }, signal) => {
+      await ensureTested(signal);
+      const key = ownKey(WARM);
+      // Nobody else knows of it: one that was not finished is removed at once.
+      await create({ key, labels: {}, env: {}, limits, agents }, signal).catch(async (error: unknown) => {
+        await destroy({ key });
+        throw error;
+      });
+      return placeOf(key);
+    },
+    isReady: async (warm, signal) => {
+      await callControl(warm, { op: "status" }, AbortSignal.any([signal, AbortSignal.timeout(STATUS_LIMIT_MS)]));
+      return true;
+    },
+    discard: (warm) => destroy(warm),
+    log: options.log,
+  });
+
   const testIsolation = async (signal: AbortSignal): Promise<void> => {
-    const key = `${SELF_TEST}${process.pid}-${randomBytes(4).toString("hex")}`;
+    const key = ownKey(SELF_TEST);
     const ref = await create({ key, labels: {}, limits: TEST_LIMITS, env: {} }, signal);
     try {
       const { place, note } = await require(ref);
@@ -223,14 +291,14 @@ export async function openLocalProvider(options: LocalOptions): Promise<SandboxP
     await removeTree(place.root);
   };
 
-  /** Of a server that was killed while it tested. No row knows them, so nobody else would remove them. */
-  const removeOldTests = async (): Promise<void> => {
+  /** Of a server that was killed. No row knows them, so nobody else would remove them. */
+  const removeUnowned = async (): Promise<void> => {
     for (const { key } of await listPlaces(options.base)) {
-      const pid = key.startsWith(SELF_TEST) ? Number.parseInt(key.slice(SELF_TEST.length), 10) : undefined;
-      if (pid !== undefined && !existsSync(`/proc/${pid}`)) await destroy({ key });
+      const [, owner] = OWNED.exec(key) ?? [];
+      if (owner !== undefined && !(await isNamedAlive(owner))) await destroy({ key });
     }
   };
-  await removeOldTests();
+  await removeUnowned();
 
   return {
     name: "local",
@@ -293,7 +361,7 @@ export async function openLocalProvider(options: LocalOptions): Promise<SandboxP
       const found: SandboxRef[] = [];
       for (const place of await listPlaces(options.base)) {
         const note = await readNote(place);
-        if (note !== undefined && isMatch(note, labels))
+        if (note !== undefined && !OWNED.test(place.key) && isMatch(note, labels))
           found.push({ key: note.key, id: note.key, labels: note.labels });
       }
       return found;
@@ -321,6 +389,7 @@ export async function openLocalProvider(options: LocalOptions): Promise<SandboxP
     },
     destroy,
     close: async () => {
+      await pool.close();
       for (const stop of watchdogs.values()) stop();
     },
   };

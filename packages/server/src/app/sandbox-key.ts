@@ -1,6 +1,6 @@
 /** How a sandbox is named at its provider: one name per generation, and labels by which it is found again. */
-import type { SandboxId } from "@drover/contract";
-import type { SandboxRef, SandboxSpec } from "../ports/sandbox-provider.ts";
+import type { ResolvedResources, SandboxId } from "@drover/contract";
+import type { SandboxLimits, SandboxRef, SandboxSpec } from "../ports/sandbox-provider.ts";
 import type { SandboxRow } from "../store/sandboxes.ts";
 
 const GIBIBYTE = 1024 ** 3;
@@ -26,6 +26,13 @@ export function parseLabels(
     : { sandboxId: sandboxId as SandboxId, generation: Number(generation) };
 }
 
+export const toLimits = (resources: ResolvedResources): SandboxLimits => ({
+  memoryBytes: Math.round(resources.memory_gb.value * GIBIBYTE),
+  cpus: resources.cpu.value,
+  diskBytes: Math.round(resources.disk_gb.value * GIBIBYTE),
+  processes: PROCESSES,
+});
+
 export function toSpec(installation: string, row: SandboxRow): SandboxSpec {
   const env = row.spec["env"];
   const image = row.spec["image"];
@@ -33,12 +40,7 @@ export function toSpec(installation: string, row: SandboxRow): SandboxSpec {
   return {
     key: toKey(row.id, row.generation),
     labels: toLabels(installation, row),
-    limits: {
-      memoryBytes: Math.round(row.resources.memory_gb.value * GIBIBYTE),
-      cpus: row.resources.cpu.value,
-      diskBytes: Math.round(row.resources.disk_gb.value * GIBIBYTE),
-      processes: PROCESSES,
-    },
+    limits: toLimits(row.resources),
     env: typeof env === "object" && env !== null ? (env as Record<string, string>) : {},
     ...(typeof image === "string" ? { image } : {}),
     ...(typeof snapshot === "string" ? { snapshot } : {}),

@@ -47,6 +47,7 @@ export function openNotes(base: string, isRoot: boolean): Notes {
           stopReason: null,
           isPaused: false,
           hasImage,
+          group: null,
           watchdogKills: 0,
         };
         await writeNote(place, note);

@@ -16,6 +16,8 @@ const Note = z.object({
   isPaused: z.boolean().default(false),
   /** Whether workspace and home lie in a file system of their own. */
   hasImage: z.boolean().default(false),
+  /** Of its control group, when that was made before the sandbox had its key. */
+  group: z.string().nullable().default(null),
   /** Processes that the watchdog killed because the sandbox used too much memory. */
   watchdogKills: z.number().default(0),
 });

@@ -79,3 +79,14 @@ export async function listUsedUids(): Promise<ReadonlySet<number>> {
   const uids = await Promise.all(listProcesses().map(({ pid }) => readKernelUids(pid)));
   return new Set(uids.flat());
 }
+
+/** A name for this process that no later one has, whatever its pid. */
+export const nameOwnProcess = (): string =>
+  `${process.pid}-${fieldsOf(readFileSync("/proc/self/stat", "utf8"))[START_TIME_FIELD]}`;
+
+/** Whether the process of that name still runs. */
+export async function isNamedAlive(name: string): Promise<boolean> {
+  const [pid, startTime] = name.split("-");
+  const stat = await readStat(Number(pid));
+  return stat !== undefined && fieldsOf(stat)[START_TIME_FIELD] === startTime;
+}
