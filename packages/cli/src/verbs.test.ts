@@ -220,6 +220,70 @@ describe("permissions and answer", () => {
   });
 });
 
+describe("guardian and monitor", () => {
+  const intervention = {
+    id: "int-000000000001",
+    sandbox_id: id,
+    project_id: SANDBOX.project_id,
+    signal: "repeated_tool",
+    level: "warning",
+    rung: "nudge",
+    mode: "nudge",
+    reason: "the same call 5 times with the same result",
+    seqs: [3, 5],
+    message_id: null,
+    injected_seq: null,
+    outcome: "helped",
+    created_at: "2026-01-01T00:00:00Z",
+    settled_at: null,
+  };
+  const seen = {
+    sandbox_id: id,
+    condition: "alive",
+    condition_since: "2026-01-01T00:00:00Z",
+    signals: [{ signal: "error_streak", level: "warning", seqs: [7, 9], detail: "5 errors in a row" }],
+    cursor_seq: 9,
+  };
+
+  test("a run's condition, its signs with their events, and what was done", async () => {
+    const { context, out } = toTrial({}, ({ url }) =>
+      Response.json(url.pathname.endsWith("/supervision") ? seen : { items: [intervention], next_cursor: null }),
+    );
+    expect(await runCommand(context, ["guardian", id])).toBe(0);
+    expect(out[0]).toBe(`${id} is alive since 2026-01-01T00:00:00Z.`);
+    expect(out.join("\n")).toMatch(/error_streak +warning +7 9 +5 errors in a row/);
+    expect(out.join("\n")).toMatch(/nudge +helped/);
+  });
+
+  test("figures without a verdict are told as not judged, never as a number", async () => {
+    const { context, out } = toTrial({}, ({ url }) => {
+      if (url.pathname.endsWith("/dashboard"))
+        return Response.json({
+          total_tasks_pending: 2,
+          total_tasks_completed: 1,
+          active_agents: 3,
+          stale_agents: 0,
+          waiting_for_answer: 1,
+          interventions_last_hour: 0,
+          events_last_minute: 12,
+        });
+      if (url.pathname.endsWith("/conductor")) return Response.json({ items: [], next_cursor: null });
+      return Response.json({
+        active_agents: 3,
+        average_alignment: null,
+        agents_need_steering: 0,
+        system_health: "unknown",
+        conditions: { alive: 3 },
+        signals: {},
+        last_analysis: null,
+      });
+    });
+    expect(await runCommand(context, ["monitor"])).toBe(0);
+    expect(out.join("\n")).toMatch(/health +unknown, alignment not judged/);
+    expect(out.join("\n")).toMatch(/coherence +not judged/);
+  });
+});
+
 describe("rm", () => {
   const ended = () => Response.json({ ...SANDBOX, state: "terminated" });
 

@@ -7,9 +7,11 @@ import { config } from "./verbs/config.ts";
 import { doctor } from "./verbs/doctor.ts";
 import { events } from "./verbs/events.ts";
 import { exec } from "./verbs/exec.ts";
+import { guardian } from "./verbs/guardian.ts";
 import { toHelp } from "./verbs/help.ts";
 import { logs } from "./verbs/logs.ts";
 import { ls } from "./verbs/ls.ts";
+import { monitor } from "./verbs/monitor.ts";
 import { pause } from "./verbs/pause.ts";
 import { permissions } from "./verbs/permissions.ts";
 import { prune } from "./verbs/prune.ts";
@@ -38,6 +40,8 @@ export const VERBS: readonly Verb[] = [
   resume,
   rm,
   prune,
+  guardian,
+  monitor,
   agents,
   token,
   config,
