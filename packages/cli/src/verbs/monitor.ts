@@ -11,7 +11,8 @@ const listCounts = (counts: Readonly<Record<string, number>>): string =>
     .map(([name, count]) => `${count} ${name}`)
     .join(", ") || "none";
 
-const toShare = (score: number | null | undefined): string => (score == null ? "not judged" : score.toFixed(2));
+const toShare = (score: number | null | undefined): string =>
+  typeof score === "number" ? score.toFixed(2) : "not judged";
 
 export const monitor: Verb = {
   name: "monitor",
