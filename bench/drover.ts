@@ -33,6 +33,7 @@ export const toEnv = (dataDir: string): Readonly<Record<string, string>> => ({
   DROVER_LOG_LEVEL: "warn",
   DROVER_EVENTS_PER_SECOND: UNLIMITED,
   DROVER_EVENT_BURST: UNLIMITED,
+  SANDBOX_WARM_LOCAL: "0",
 });
 
 export const toDatabaseUrl = (dataDir: string) =>

@@ -19,9 +19,16 @@ export interface DroverOptions {
   readonly databaseUrl: string;
   readonly dataDir: string;
   readonly adminToken: string;
+  /** Local sandboxes that stand ready; none unless told. */
+  readonly warm?: number;
 }
 
-export async function startDrover({ databaseUrl, dataDir, adminToken }: DroverOptions): Promise<DroverProcess> {
+export async function startDrover({
+  databaseUrl,
+  dataDir,
+  adminToken,
+  warm = 0,
+}: DroverOptions): Promise<DroverProcess> {
   const child = spawn(process.execPath, ["packages/cli/src/main.ts", "up"], {
     cwd: ROOT,
     stdio: ["ignore", "pipe", "pipe"],
@@ -34,7 +41,7 @@ export async function startDrover({ databaseUrl, dataDir, adminToken }: DroverOp
       DROVER_PORT: "0",
       DROVER_LOG_LEVEL: "error",
       DROVER_EVENT_BURST: "100000",
-      SANDBOX_WARM_LOCAL: "0",
+      SANDBOX_WARM_LOCAL: String(warm),
     },
   });
   let complaints = "";

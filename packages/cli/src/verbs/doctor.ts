@@ -56,7 +56,15 @@ async function checkTrialServer(context: Context, config: Config, dataDir: strin
   const folder = await mkdtemp(join(dataDir, "doctor-"));
   try {
     const server = await startServer({
-      config: { ...config, host: "127.0.0.1", port: 0, dataDir: folder, databaseUrl: undefined, redisUrl: undefined },
+      config: {
+        ...config,
+        host: "127.0.0.1",
+        port: 0,
+        dataDir: folder,
+        databaseUrl: undefined,
+        redisUrl: undefined,
+        warmLocal: 0,
+      },
       log: openLog("silent"),
       signal: context.signal,
     });

@@ -52,6 +52,18 @@ test("a provider that is away refuses the request, and nothing is stored", async
   expect((await list(server)).items).toEqual([]);
 });
 
+test("what a request does not say, its project may", async ({ server }) => {
+  const settings = { provider: "external", runtime: "scripted", model: "of the project", network: "none" };
+  const { body: project } = await server.call("POST", "/projects", { body: { name: "with settings", settings } });
+  const make = async (body: object) =>
+    (await server.call("POST", "/sandboxes", { body: { project_id: project.id, ...body } })).body;
+  expect(await make({})).toMatchObject(settings);
+  expect(await make({ model: "mine", network: "open" })).toMatchObject({ ...settings, model: "mine", network: "open" });
+  await server.call("PATCH", `/projects/${project.id}`, { body: { settings: { provider: "kubernetes" } } });
+  const { status, body } = await server.call("POST", "/sandboxes", { body: { project_id: project.id } });
+  expect([status, body.type]).toEqual([422, "urn:drover:error:provider.unavailable"]);
+});
+
 test("the id of a sandbox begins with that of its task", async ({ server }) => {
   const { id, created } = await server.createSandbox({ task_id: "1b2c3d4e-0000-4000-8000-000000000000" as never });
   expect(id).toMatch(/^drover-1b2c3d4e-[0-9a-f]{6}$/);

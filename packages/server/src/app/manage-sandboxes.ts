@@ -15,6 +15,7 @@ import type { Db } from "../ports/db.ts";
 import type { EventRow } from "../store/events.ts";
 import { insertAudit } from "../store/audit.ts";
 import { requeueUnseen } from "../store/messages.ts";
+import { loadProject } from "../store/projects.ts";
 import { noteResumeFromItself } from "../store/resume.ts";
 import {
   advanceGeneration,
@@ -51,12 +52,13 @@ export async function createSandbox(
   { signal = new AbortController().signal, atSeq }: { signal?: AbortSignal; atSeq?: number | undefined } = {},
 ): Promise<CreatedSandbox> {
   if (asked.repo !== undefined) requireReadable(actor, asked.repo);
-  const input = await inheritSandbox(deps, actor, asked, atSeq);
+  const inherited = await inheritSandbox(deps, actor, asked, atSeq);
+  const projectId = await pickProject(deps, actor, inherited.project_id);
+  const input = { ...(await loadDefaults(deps, projectId)), ...inherited };
   const provider = input.provider ?? (deps.config.daytonaExecution ? "daytona" : deps.config.provider);
   // Opened before anything is stored: an unavailable provider is an error of this request.
   if (provider !== "external") await deps.providers.open(provider);
   if (provider !== "external") await requireRuntime(deps, input.runtime);
-  const projectId = await pickProject(deps, actor, input.project_id);
   const created = await createOnce(deps, key, (tx, append) =>
     insertOne(tx, deps, actor, projectId, { ...input, provider }, append),
   );
@@ -64,6 +66,13 @@ export async function createSandbox(
   // Where a provider makes the sandbox this is a step of making it.
   if (provider === "external") await prepareOwn(deps, created.id, signal);
   return created;
+}
+
+/** What a request does not say, its project may; what neither says is the installation's. */
+async function loadDefaults(deps: Deps, projectId: ProjectId): Promise<NewSandbox> {
+  const { provider, runtime, model, network, permission_mode } = (await loadProject.one(deps.db, projectId)).settings;
+  const defaults = { provider, runtime, model, network, permission_mode };
+  return Object.fromEntries(Object.entries(defaults).filter(([, value]) => value !== undefined));
 }
 
 async function prepareOwn(deps: Deps, id: SandboxId, signal: AbortSignal): Promise<void> {

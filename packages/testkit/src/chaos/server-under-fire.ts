@@ -101,6 +101,7 @@ export async function startServerUnderFire(directory: string, tally: Tally): Pro
     // A start takes half the time when the sources are compiled once for all of them.
     NODE_COMPILE_CACHE: join(directory, "compiled"),
     DROVER_PORT: String(port),
+    SANDBOX_WARM_LOCAL: "0",
     DROVER_DATA_DIR: dataDir,
     DROVER_ADMIN_TOKEN: ADMIN_TOKEN,
     DROVER_LOG_LEVEL: "warn",

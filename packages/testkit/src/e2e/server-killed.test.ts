@@ -12,6 +12,8 @@ import { createDatabase, type TestDatabase } from "../postgres.ts";
 const TOKEN = "drv_u_the-admin-of-the-killed-server";
 const COUNT = 20;
 const FACT_MS = 90_000;
+/** Some stand ready, so that servers die while they make and claim those too. */
+const WARM = 2;
 
 let database: TestDatabase;
 let dataDir: string;
@@ -19,7 +21,7 @@ let drover: DroverProcess;
 let client: Client;
 
 async function start(): Promise<void> {
-  drover = await startDrover({ databaseUrl: database.url, dataDir, adminToken: TOKEN });
+  drover = await startDrover({ databaseUrl: database.url, dataDir, adminToken: TOKEN, warm: WARM });
   client = createClient({ baseUrl: `http://127.0.0.1:${drover.port}`, token: TOKEN });
 }
 
@@ -37,9 +39,19 @@ afterAll(async () => {
 
 const list = async (): Promise<readonly Sandbox[]> => (await client.listSandboxes({ query: { limit: 100 } })).items;
 
-/** Keys of the sandboxes that stand on this machine, by their notes. */
-const standing = (): readonly string[] =>
+/** What stands on this machine, by its notes. */
+const listPlaces = (): readonly string[] =>
   globSync(join(dataDir, "sandboxes/*/process")).map((path) => path.split("/").at(-2) ?? "");
+/** Of the server that runs: nobody asked for them. */
+const isOwned = (key: string) => /^(?:warm|self-test)-/.test(key);
+/** Keys of the sandboxes that stand. */
+const standing = (): readonly string[] => listPlaces().filter((key) => !isOwned(key));
+const listOwners = () =>
+  new Set(
+    listPlaces()
+      .filter(isOwned)
+      .map((key) => key.split("-").at(-3)),
+  );
 
 /** Outer bubblewraps per sandbox that are alive. */
 function countAlive(key: string): number {
@@ -93,6 +105,7 @@ test(
     const open = rows.filter(({ state }) => state !== "terminated").map(({ id, generation }) => `${id}-g${generation}`);
     await expect.poll(() => [...standing()].toSorted(), { timeout: FACT_MS }).toEqual(open.toSorted());
     for (const key of open) expect(countAlive(key), key).toBe(1);
+    await expect.poll(() => listOwners().size, { timeout: FACT_MS }).toBe(1);
     for (const { id, state } of rows) if (state !== "terminated") expect(await countStarts(id), id).toBe(1);
 
     // Those that were to work on still do, and can be spoken to.
@@ -106,5 +119,7 @@ test(
 
     for (const { id } of rows) await client.terminateSandbox({ params: { sandbox_id: id } });
     await expect.poll(standing, { timeout: FACT_MS }).toEqual([]);
+    await drover.stop();
+    expect(listPlaces()).toEqual([]);
   },
 );
