@@ -116,6 +116,9 @@ export async function startScriptedModel(options: ScriptedModelOptions = {}): Pr
 
   const note = (call: SeenCall, route: Route, response: ServerResponse): ModelRequest => {
     const ended = Promise.withResolvers<"answered" | "aborted">();
+    // An answer lets go of its connection when it is out; another may have used it before.
+    const { socket } = response;
+    const sentBefore = socket?.bytesWritten ?? 0;
     response.once("close", () => ended.resolve(response.writableFinished ? "answered" : "aborted"));
     const request: ModelRequest = {
       n: requests.length + 1,
@@ -125,7 +128,7 @@ export async function startScriptedModel(options: ScriptedModelOptions = {}): Pr
       body: call.body,
       ...readContent(route.protocol, call.body),
       ended: ended.promise,
-      sentBytes: () => response.socket?.bytesWritten ?? 0,
+      sentBytes: () => (socket?.bytesWritten ?? 0) - sentBefore,
     };
     requests.push(request);
     waiting.get(request.n)?.resolve(request);
