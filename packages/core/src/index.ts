@@ -44,3 +44,4 @@ export * from "./model-headers.ts";
 export * from "./model-request.ts";
 export * from "./branch-name.ts";
 export * from "./merge-order.ts";
+export * from "./cassette.ts";

@@ -8,14 +8,18 @@ const MODEL_ROLES: ReadonlySet<unknown> = new Set(["assistant", "model"]);
 /** OpenAI Responses write the model's own items without a role. */
 const MODEL_ITEMS: ReadonlySet<unknown> = new Set(["reasoning", "function_call", "custom_tool_call"]);
 
-const isFromModel = (item: unknown): boolean =>
+export const isFromModel = (item: unknown): boolean =>
   isFields(item) && (MODEL_ROLES.has(item["role"]) || (item["role"] === undefined && MODEL_ITEMS.has(item["type"])));
+
+/** The conversation, as each dialect calls it. */
+export const listItems = (body: Fields): readonly unknown[] | undefined =>
+  [body["messages"], body["input"], body["contents"]].find((list) => Array.isArray(list)) as
+    | readonly unknown[]
+    | undefined;
 
 /** What was said to the model since it last spoke: older words were seen by an earlier request. */
 function listNews(body: Fields): readonly unknown[] {
-  const items = [body["messages"], body["input"], body["contents"]].find((list) => Array.isArray(list)) as
-    | readonly unknown[]
-    | undefined;
+  const items = listItems(body);
   if (items === undefined) return [body["input"]];
   return items.slice(items.findLastIndex(isFromModel) + 1);
 }

@@ -26,7 +26,7 @@ import { loadForWorker } from "./current-worker.ts";
 import type { Deps } from "./deps.ts";
 import type { WorkerIdentity } from "./ingest-events.ts";
 import { markSeen } from "./mark-seen.ts";
-import type { Upstream } from "./models.ts";
+import type { Connection } from "./models.ts";
 import { releaseCall, settleCall } from "./settle-call.ts";
 import { reserveCall, type CallPlan, type Refused } from "./reserve-call.ts";
 
@@ -119,16 +119,19 @@ async function* meterAnswer(
   }
 }
 
+/** A sandbox of the demo is answered from a recording. */
+const readCassette = ({ spec }: SandboxRow): string | undefined =>
+  typeof spec["cassette"] === "string" ? spec["cassette"] : undefined;
+
 function send(
-  deps: Deps,
   sandbox: SandboxRow,
   call: AgentCall,
-  upstream: Upstream,
+  { vendor, upstream }: Connection,
   bytes: Uint8Array | undefined,
   signal: AbortSignal,
 ): Promise<VendorAnswer> {
   const { route } = call;
-  return deps.models.vendor.send(
+  return vendor.send(
     {
       method: route.kind === "list" ? "GET" : "POST",
       url: toUpstreamUrl(upstream.baseUrl, route, toVendorQuery(call.query)),
@@ -165,7 +168,7 @@ async function generate(
 ): Promise<ModelReply | Refused> {
   const body = parseBody(call.bytes);
   const request = parseRequest(deps, call.route, body);
-  const upstream = await deps.models.findUpstream(call.route.protocol);
+  const connection = await deps.models.connect(call.route.protocol, readCassette(sandbox));
   const ticket = sandbox.task_id === null ? undefined : await findTicket.maybe(deps.db, sandbox.task_id);
   const plan: CallPlan = {
     callId: deps.ids.cost(),
@@ -191,14 +194,14 @@ async function generate(
       deps.log.warn("gateway.not_marked_seen", { sandbox: sandbox.id, reason: String(error) }),
     );
   const release = () => deps.models.track(releaseCall(deps, plan));
-  const answer = await send(deps, sandbox, call, upstream, bytes, signal).catch(async (error: unknown) => {
+  const answer = await send(sandbox, call, connection, bytes, signal).catch(async (error: unknown) => {
     // Expected: the vendor is away, or the agent hung up. Nothing was used.
     await release();
     throw error;
   });
   if (isError(answer)) {
     await release();
-    return toReply(answer, maskKey(answer.body, upstream.key));
+    return toReply(answer, maskKey(answer.body, connection.upstream.key));
   }
   requireVendor(answer);
   const settle = (metered: Metered) =>
@@ -217,8 +220,8 @@ export async function callModel(
   if (call.route.kind === "generate") return generate(deps, worker, sandbox, call, signal);
   const bytes = call.route.kind === "count" ? call.bytes : undefined;
   if (bytes !== undefined) parseRequest(deps, call.route, parseBody(bytes));
-  const upstream = await deps.models.findUpstream(call.route.protocol);
-  const answer = await send(deps, sandbox, call, upstream, bytes, signal);
+  const connection = await deps.models.connect(call.route.protocol, readCassette(sandbox));
+  const answer = await send(sandbox, call, connection, bytes, signal);
   requireVendor(answer);
-  return toReply(answer, isError(answer) ? maskKey(answer.body, upstream.key) : answer.body);
+  return toReply(answer, isError(answer) ? maskKey(answer.body, connection.upstream.key) : answer.body);
 }

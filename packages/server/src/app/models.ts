@@ -3,7 +3,7 @@ import { AppError, type Config } from "@drover/contract";
 import { SEED_PRICES, SEED_PRICES_AS_OF, type ModelPrice, type ModelProtocol, type VendorKey } from "@drover/core";
 import type { Clock } from "../ports/clock.ts";
 import type { Db } from "../ports/db.ts";
-import type { ModelVendor } from "../ports/model-vendor.ts";
+import type { Cassettes, ModelVendor } from "../ports/model-vendor.ts";
 import type { Vault } from "../ports/vault.ts";
 import { ensurePrices, listPrices, listUpstreams } from "../store/model-settings.ts";
 
@@ -11,11 +11,17 @@ export interface Upstream extends VendorKey {
   readonly baseUrl: string;
 }
 
-export interface Models {
+export interface Connection {
   readonly vendor: ModelVendor;
+  readonly upstream: Upstream;
+}
+
+export interface Models {
   listPrices(): Promise<readonly ModelPrice[]>;
   /** Throws model.not_configured, and says what to set. */
   findUpstream(protocol: ModelProtocol): Promise<Upstream>;
+  /** The vendor, or the recording that this sandbox or the whole server is answered from. */
+  connect(protocol: ModelProtocol, cassette: string | undefined): Promise<Connection>;
   /** Something was changed here; other replicas see it within seconds. */
   forget(): void;
   /** Waits for what is still to be written about calls that ended. */
@@ -29,6 +35,7 @@ export interface ModelsDeps {
   readonly config: Config;
   readonly vault: Vault;
   readonly vendor: ModelVendor;
+  readonly cassettes: Cassettes;
 }
 
 const REMEMBER_MS = 5_000;
@@ -73,7 +80,7 @@ function remember<T>(clock: Clock, load: () => Promise<T>) {
   };
 }
 
-export function openModels({ db, clock, config, vault, vendor }: ModelsDeps): Models {
+export function openModels({ db, clock, config, vault, vendor, cassettes }: ModelsDeps): Models {
   const prices = remember(clock, async (): Promise<readonly ModelPrice[]> =>
     (await listPrices(db)).map((row) => ({
       model: row.model,
@@ -101,23 +108,34 @@ export function openModels({ db, clock, config, vault, vendor }: ModelsDeps): Mo
     }
   };
 
+  const findUpstream = async (protocol: ModelProtocol): Promise<Upstream> => {
+    const { baseUrl, key, isBearer } = toConfigured(config, protocol);
+    if (baseUrl !== undefined || key !== undefined)
+      return { baseUrl: baseUrl ?? DEFAULT_ADDRESS[protocol], key, isBearer };
+    const row = (await stored.get()).find((one) => one.protocol === protocol);
+    if (row === undefined)
+      throw new AppError(
+        "model.not_configured",
+        `no ${protocol} model is connected: set ${ADVICE[protocol]} where the server starts, or PUT /api/v1/models/upstreams/${protocol}`,
+      );
+    return {
+      baseUrl: row.base_url ?? DEFAULT_ADDRESS[protocol],
+      key: row.sealed_key === null ? undefined : openKey(row.sealed_key),
+      isBearer: false,
+    };
+  };
+
+  const replayed = config.cassetteMode === "replay" ? config.cassette : undefined;
+
   return {
-    vendor,
     listPrices: prices.get,
-    findUpstream: async (protocol) => {
-      const { baseUrl, key, isBearer } = toConfigured(config, protocol);
-      if (baseUrl !== undefined || key !== undefined)
-        return { baseUrl: baseUrl ?? DEFAULT_ADDRESS[protocol], key, isBearer };
-      const row = (await stored.get()).find((one) => one.protocol === protocol);
-      if (row === undefined)
-        throw new AppError(
-          "model.not_configured",
-          `no ${protocol} model is connected: set ${ADVICE[protocol]} where the server starts, or PUT /api/v1/models/upstreams/${protocol}`,
-        );
+    findUpstream,
+    connect: async (protocol, cassette) => {
+      const name = cassette ?? replayed;
+      if (name === undefined) return { vendor, upstream: await findUpstream(protocol) };
       return {
-        baseUrl: row.base_url ?? DEFAULT_ADDRESS[protocol],
-        key: row.sealed_key === null ? undefined : openKey(row.sealed_key),
-        isBearer: false,
+        vendor: await cassettes.open(name),
+        upstream: { baseUrl: DEFAULT_ADDRESS[protocol], key: undefined, isBearer: false },
       };
     },
     forget: () => {

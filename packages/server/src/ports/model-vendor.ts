@@ -26,3 +26,9 @@ export interface ModelVendor {
   send(call: VendorCall, signal: AbortSignal): Promise<VendorAnswer>;
   close(): Promise<void>;
 }
+
+/** Recorded answers, by the name or path of their file. Contract: opened twice it is the same recording, with what each subject
+ *  was told already. */
+export interface Cassettes {
+  open(name: string): Promise<ModelVendor>;
+}
