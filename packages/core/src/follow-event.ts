@@ -19,9 +19,15 @@ const NON_WORK: ReadonlySet<string> = new Set([
   "agent.interrupted",
   "agent.completed",
   "agent.failed",
+  "agent.resumed",
+  "agent.transcript_saved",
+  "continuous.completed",
   "workspace.checkpoint",
+  "workspace.unwatched",
   "sandbox.provisioning",
   "worker.event_rejected",
+  "worker.artifact_rejected",
+  "worker.undrained",
 ]);
 
 export const isWork = (eventType: string): boolean => !NON_WORK.has(eventType);
