@@ -81,6 +81,8 @@ export async function toSdkOptions(order: WorkOrder): Promise<Fixed> {
     allowedTools: order.allowedTools,
     disallowedTools: toDisallowed(order),
     mcpServers: order.mcpServers,
+    // Not on the command line, which everybody inside can read.
+    mcpServersDelivery: "initialize",
     agents: order.subagents,
     ...(order.model === null ? {} : { model: order.model }),
     ...(order.maxTurns === null ? {} : { maxTurns: order.maxTurns }),

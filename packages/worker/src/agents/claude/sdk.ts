@@ -50,6 +50,7 @@ export interface SdkOptions {
   readonly allowedTools: readonly string[];
   readonly disallowedTools: readonly string[];
   readonly mcpServers: WorkOrder["mcpServers"];
+  readonly mcpServersDelivery: "initialize";
   readonly agents: WorkOrder["subagents"];
   readonly model?: string;
   readonly maxTurns?: number;
