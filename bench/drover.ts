@@ -39,9 +39,12 @@ export const toEnv = (dataDir: string): Readonly<Record<string, string>> => ({
 export const toDatabaseUrl = (dataDir: string) =>
   `postgresql://drover@/postgres?host=${encodeURIComponent(join(dataDir, "run"))}&sslmode=disable`;
 
-export async function startDrover(execArgv: readonly string[] = profilerArguments()): Promise<Drover> {
+export async function startDrover(
+  execArgv: readonly string[] = profilerArguments(),
+  more: Readonly<Record<string, string>> = {},
+): Promise<Drover> {
   const dataDir = await makeDataDir();
-  const child = startChild("serve-drover.ts", { env: toEnv(dataDir.path), execArgv });
+  const child = startChild("serve-drover.ts", { env: { ...toEnv(dataDir.path), ...more }, execArgv });
   const { url, token } = await child.ask<{ url: string; token: string }>("start");
   return {
     url,

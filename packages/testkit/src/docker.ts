@@ -1,5 +1,6 @@
 /** A private dockerd with an image made of this machine's own programs: no registry, no network, nothing left behind. */
 import { execFile, spawn, type ChildProcess } from "node:child_process";
+import { globSync } from "node:fs";
 import { chmod, lstat, mkdir, mkdtemp, readFile, realpath, rm, symlink, writeFile } from "node:fs/promises";
 import { request } from "node:http";
 import { tmpdir } from "node:os";
@@ -18,6 +19,9 @@ const FIX = "sudo apt-get install --no-install-recommends docker.io, and run the
 
 /** Besides coreutils, which come as a whole. */
 const PROGRAMS = ["bash", "dash", "sh", "find", "git", "grep", "script", "sed", "setsid", "tar", "xargs"];
+
+/** Of every image, though none of these programs needs them: agents do. */
+const LIBRARIES = "/usr/lib/*-linux-gnu/lib{rt,pthread,dl,m}.so.*";
 
 export interface TestEngine extends AsyncDisposable {
   /** `unix://…` */
@@ -46,7 +50,10 @@ async function listLibraries(programs: readonly string[]): Promise<readonly stri
   const { stdout } = await run("ldd", [...programs], { maxBuffer: OUTPUT_LIMIT_BYTES }).catch(
     (error: { stdout: string }) => error,
   );
-  return [...new Set(Array.from(stdout.matchAll(/(?:=> |^\s+)(\/\S+) \(0x/gm), ([, path = ""]) => path))];
+  return [
+    ...globSync(LIBRARIES),
+    ...new Set(Array.from(stdout.matchAll(/(?:=> |^\s+)(\/\S+) \(0x/gm), ([, path = ""]) => path)),
+  ];
 }
 
 /** The directories and the few files that are not copied. Nothing is made for sandboxes: any image must do. */

@@ -50,8 +50,10 @@ export const sandboxEndpoints = {
     path: "/demo",
     access: "person",
     verb: "operate",
-    summary: "Start a sandbox in which the scripted demo agent works.",
-    body: z.strictObject({ project_id: ProjectId.optional() }).default({}),
+    summary: "Start a sandbox in which a demo agent works: one that plays a script, or Claude on recorded answers.",
+    body: z
+      .strictObject({ project_id: ProjectId.optional(), runtime: z.enum(["scripted", "claude"]).optional() })
+      .default({}),
     reply: Sandbox,
     status: 201,
     creates: true,

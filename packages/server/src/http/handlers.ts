@@ -89,7 +89,7 @@ export const handlers: Handlers = {
   listSandboxes: (context, { query }) => pageSandboxes(context.deps, person(context), query),
   createSandbox: (context, { body }) =>
     createSandbox(context.deps, person(context), body, context.requestKey, { signal: context.signal }),
-  startDemo: (context, { body }) => startDemo(context.deps, person(context), body.project_id, context.requestKey),
+  startDemo: (context, { body }) => startDemo(context.deps, person(context), body, context.requestKey),
   getSandbox: (context, { params }) => getSandbox(context.deps, params.sandbox_id),
   terminateSandbox: (context, { params }) => terminateSandbox(context.deps, person(context), params.sandbox_id),
   pauseSandbox: (context, { params }) => pauseSandbox(context.deps, person(context), params.sandbox_id, context.signal),

@@ -101,9 +101,7 @@ test("a message sent while a tool runs is in the model's next request, and its r
   await run.shell("touch /workspace/one");
   const second = await run.model.nthRequest(2);
   expect(JSON.stringify(second.body)).toContain("Use the other door.");
-  await expect
-    .poll(async () => await run.message(steered), { timeout: 60_000 })
-    .toMatchObject({ state: "seen" });
+  await expect.poll(async () => await run.message(steered), { timeout: 60_000 }).toMatchObject({ state: "seen" });
 
   await run.untilFile("/workspace/begun-two");
   await run.send("Enough.", { message_type: "interrupt" });

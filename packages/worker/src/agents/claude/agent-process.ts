@@ -11,7 +11,8 @@ export interface AgentProcess {
   end(): Promise<void>;
 }
 
-export function createAgentProcess(): AgentProcess {
+/** `onSaid` gets what it writes to standard error: the SDK reads that only of processes it starts itself. */
+export function createAgentProcess(onSaid: (text: string) => void): AgentProcess {
   let child: ChildProcess | undefined;
   let gone: Promise<void> = Promise.resolve();
   const kill = (name: "SIGTERM" | "SIGKILL") => {
@@ -30,6 +31,7 @@ export function createAgentProcess(): AgentProcess {
         detached: true,
       });
       child = started;
+      started.stderr.setEncoding("utf8").on("data", onSaid);
       gone = new Promise((resolve) => {
         started.once("exit", () => resolve());
         started.once("error", () => resolve());

@@ -312,7 +312,7 @@ function createSession(order: WorkOrder, load: typeof loadSdk, signal: AbortSign
   /** Runs the agent's process until it is told to end, nobody speaks any more, or it dies. */
   const converse = async (sdk: Sdk, isKnown: boolean, firstPrompt: string | undefined): Promise<Outcome> => {
     const ending = new AbortController();
-    const agent = createAgentProcess();
+    const agent = createAgentProcess((text) => (said = (said + text).slice(-STDERR_CHARACTERS)));
     let outcome: Outcome | undefined;
     const finish = (why: Outcome) => {
       outcome ??= why;
@@ -346,7 +346,6 @@ function createSession(order: WorkOrder, load: typeof loadSdk, signal: AbortSign
           canUseTool: askTool,
           hooks,
           spawnClaudeCodeProcess: agent.start,
-          stderr: (text) => (said = (said + text).slice(-STDERR_CHARACTERS)),
         },
       });
       void watchIdle();

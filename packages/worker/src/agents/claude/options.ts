@@ -56,7 +56,7 @@ const toDisallowed = ({ disallowedTools, permissionPolicy }: WorkOrder): readonl
 
 type Fixed = Omit<
   SdkOptions,
-  "abortController" | "hooks" | "canUseTool" | "spawnClaudeCodeProcess" | "stderr" | "resume" | "sessionId"
+  "abortController" | "hooks" | "canUseTool" | "spawnClaudeCodeProcess" | "resume" | "sessionId"
 >;
 
 export async function toSdkOptions(order: WorkOrder): Promise<Fixed> {

@@ -45,7 +45,6 @@ export interface SdkOptions {
     about: { readonly signal: AbortSignal; readonly toolUseID?: string },
   ) => Promise<PermissionResult>;
   readonly spawnClaudeCodeProcess: (spawn: SpawnRequest) => unknown;
-  readonly stderr: (text: string) => void;
   readonly allowDangerouslySkipPermissions?: true;
   readonly allowedTools: readonly string[];
   readonly disallowedTools: readonly string[];

@@ -1,0 +1,145 @@
+/** P6: a message sent while a tool runs, from its POST to the agent's own input, and in the model's next request each time; beside
+ *  the old design's poll. What the agent itself takes from a tool's end to its next request is told beside it. */
+import { mkdtemp, readFile, realpath, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { type AgentSession, createClaude, runWorker } from "@drover/worker";
+import { ensureAgent } from "../packages/testkit/src/ensure-agent.ts";
+import { startScriptedModel } from "../packages/testkit/src/model/scripted-model.ts";
+import { startDrover } from "./drover.ts";
+import { report, toPercentiles } from "./result.ts";
+
+const ROUNDS = 40;
+const POLL_MS = 500;
+const LOOK_MS = 5;
+const TARGET_MS = 50;
+
+const samples = {
+  handed: [] as number[],
+  steered: [] as number[],
+  plain: [] as number[],
+  poll: [] as number[],
+};
+const folder = await realpath(await mkdtemp(join(tmpdir(), "drover-steer-")));
+const cwd = join(folder, "work");
+/** When a request to the model came in, in milliseconds since 1970, by its number. */
+const arrivals: number[] = [];
+await using model = await startScriptedModel({
+  script: (request) => {
+    arrivals[request.n] = performance.timeOrigin + performance.now();
+    const round = request.n;
+    if (round > ROUNDS * 2) return { text: "Enough." };
+    const command = `touch begun-${round}; until [ -e go-${round} ]; do :; done; date +%s%N > ended-${round}`;
+    return { tools: [{ name: "Bash", input: { command, description: "Wait" } }] };
+  },
+});
+await using drover = await startDrover(undefined, { ANTHROPIC_BASE_URL: model.url });
+const authorised = { authorization: `Bearer ${drover.token}`, "content-type": "application/json" };
+
+async function post<T>(path: string, body: unknown): Promise<T> {
+  const reply = await fetch(`${drover.url}/api/v1${path}`, {
+    method: "POST",
+    headers: authorised,
+    body: JSON.stringify(body),
+  });
+  if (!reply.ok) throw new Error(`${path}: ${reply.status} ${await reply.text()}`);
+  return (await reply.json()) as T;
+}
+
+const sandbox = await post<{ id: string; worker_env: Record<string, string> }>("/sandboxes", {
+  provider: "external",
+  runtime: "claude",
+  model: "claude-sonnet-4-5",
+  prompt: "Wait, again and again.",
+});
+const agentHome = await ensureAgent("claude");
+const claude = createClaude();
+const ending = new AbortController();
+const PATH = `${dirname(process.execPath)}:/usr/local/bin:/usr/bin:/bin`;
+const worker = runWorker(
+  { PATH, HOME: folder, CWD: cwd, STATE_DIR: join(folder, "state"), IS_SANDBOX: "1", ...sandbox.worker_env },
+  ending.signal,
+  {
+    runtimes: {
+      claude: { ...claude, start: (order, signal) => listen(claude.start({ ...order, agentHome }, signal)) },
+    },
+  },
+);
+
+/** When the agent was handed a message, by its text. */
+const handed = new Map<string, number>();
+function listen(session: AgentSession): AgentSession {
+  return {
+    ...session,
+    send: (message) => {
+      const refusal = session.send(message);
+      handed.set(message.content, performance.now());
+      return refusal;
+    },
+  };
+}
+
+/** Looks for a file; the machine's clock is not read from it. */
+async function untilFile(name: string): Promise<string> {
+  for (let looks = 0; looks < 60_000 / LOOK_MS; looks += 1) {
+    const text = await readFile(join(cwd, name), "utf8").catch(() => undefined);
+    if (text !== undefined && (text !== "" || name.startsWith("begun"))) return text;
+    await new Promise((tell) => setTimeout(tell, LOOK_MS));
+  }
+  throw new Error(`${name} did not come`);
+}
+
+/** A round with a message or without; from the tool's end to the next request, in milliseconds. */
+async function playRound(round: number, message: string | undefined): Promise<number> {
+  await untilFile(`begun-${round}`);
+  const postedMs = performance.now();
+  if (message !== undefined) await post(`/sandboxes/${sandbox.id}/messages`, { content: message });
+  await writeFile(join(cwd, `go-${round}`), "");
+  const endedMs = Number(BigInt((await untilFile(`ended-${round}`)).trim()) / 1_000n) / 1_000;
+  const next = await model.nthRequest(round + 1);
+  if (message !== undefined && !JSON.stringify(next.body).includes(message))
+    throw new Error(`message of round ${round} is not in the next request`);
+  if (message !== undefined) samples.handed.push((handed.get(message) ?? Number.NaN) - postedMs);
+  return (arrivals[round + 1] ?? Number.NaN) - endedMs;
+}
+
+for (let round = 1; round <= ROUNDS * 2; round += 1) {
+  const isSteered = round % 2 === 0;
+  const took = await playRound(round, isSteered ? `message of round ${round}.` : undefined);
+  samples[isSteered ? "steered" : "plain"].push(took);
+}
+ending.abort();
+await worker;
+
+// The old design: a worker that asks every 500 ms, whenever the message comes in between.
+const old = await drover.createSandbox();
+for (let round = 0; round < ROUNDS; round += 1) {
+  const startMs = performance.now();
+  const offsetMs = (POLL_MS * (round + 0.5)) / ROUNDS;
+  await new Promise((tell) => setTimeout(tell, offsetMs));
+  const postedMs = performance.now();
+  await post(`/sandboxes/${old.id}/messages`, { content: "old" });
+  await new Promise((tell) => setTimeout(tell, Math.max(0, POLL_MS - (performance.now() - startMs))));
+  const reply = await fetch(`${drover.url}/api/v1/sandboxes/${old.id}/messages`, {
+    headers: { authorization: `Bearer ${old.token}` },
+  });
+  if (((await reply.json()) as unknown[]).length !== 1) throw new Error("the old poll got nothing");
+  samples.poll.push(performance.now() - postedMs);
+}
+await rm(folder, { recursive: true, force: true, maxRetries: 5 });
+
+const ours = toPercentiles(samples.handed);
+const [steered, plain, poll] = [samples.steered, samples.plain, samples.poll].map(toPercentiles);
+report({
+  id: "P6",
+  title: "message POST to the agent's input while a tool runs; in the model's next request in every round (p99)",
+  ours: ours.p99,
+  floor: poll?.p99 ?? null,
+  ratio: poll === undefined ? null : ours.p99 / poll.p99,
+  target: `<= ${TARGET_MS} ms p99`,
+  met: ours.p99 <= TARGET_MS,
+  n: ROUNDS,
+  ...ours,
+  unit: "ms",
+  note: `the floor is the old design's 500 ms poll; the agent's own way from a tool's end to its next request took p50 ${steered?.p50.toFixed(1)} ms with a message and ${plain?.p50.toFixed(1)} ms without`,
+});
