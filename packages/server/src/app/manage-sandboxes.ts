@@ -16,7 +16,7 @@ import type { EventRow } from "../store/events.ts";
 import { insertAudit } from "../store/audit.ts";
 import { requeueUnseen } from "../store/messages.ts";
 import { loadProject } from "../store/projects.ts";
-import { noteResumeFromItself } from "../store/resume.ts";
+import { noteResumeFromItself, settleRemembered } from "../store/resume.ts";
 import {
   advanceGeneration,
   insertSandboxToken,
@@ -194,6 +194,7 @@ export async function replaceWorker(
     const generation = row.generation + 1;
     await advanceGeneration(tx, id);
     await insertSandboxToken(tx, hashSecret(token), id, generation, "worker");
+    await settleRemembered(tx, id);
     await requeueUnseen(tx, id);
     await noteResumeFromItself(tx, id);
     await insertAudit(tx, {

@@ -3,7 +3,7 @@ import { step, SANDBOX, type SandboxTrigger } from "@drover/core";
 import type { SandboxState } from "@drover/contract";
 import { forgetProvisioned } from "../store/lifecycle.ts";
 import { requeueUnseen } from "../store/messages.ts";
-import { noteResumeFromItself } from "../store/resume.ts";
+import { noteResumeFromItself, settleRemembered } from "../store/resume.ts";
 import { advanceGeneration, lockSandboxes, type SandboxRow } from "../store/sandboxes.ts";
 import type { Deps } from "./deps.ts";
 import { draftSandboxEvent, draftTransition, writeWithEvents } from "./event-log.ts";
@@ -24,6 +24,7 @@ export async function replaceLost(deps: Deps, lost: SandboxRow, cause: string, s
     const generation = row.generation + 1;
     await advanceGeneration(tx, row.id);
     await forgetProvisioned(tx, row.id);
+    await settleRemembered(tx, row.id);
     await requeueUnseen(tx, row.id);
     await noteResumeFromItself(tx, row.id);
     const replaced = { ...row, generation };

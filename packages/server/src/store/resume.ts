@@ -49,6 +49,18 @@ export const noteResumeFromItself = command(
       where id = ${id}`,
 );
 
+/** The old worker died before it could say so, but what it left remembers these: they are not to be told again. */
+export const settleRemembered = command(
+  "messages.settle_remembered",
+  [SAMPLE_ID],
+  (sandboxId: SandboxId) => sql`
+  update messages m set state = 'seen', delivered_at = coalesce(delivered_at, now()), seen_at = now(), ended_at = now()
+  where m.sandbox_id = ${sandboxId} and m.state in ('leased', 'delivered') and exists (
+    select 1 from events e where e.sandbox_id = m.sandbox_id and e.event_type = 'agent.message_injected'
+      and e.event_data ->> 'message_id' = m.id and e.seq < (
+        select max(s.seq) from events s where s.sandbox_id = m.sandbox_id and s.event_type = 'agent.transcript_saved'))`,
+);
+
 export const noteResume = command(
   "sandboxes.note_resume",
   [SAMPLE_ID, {}],

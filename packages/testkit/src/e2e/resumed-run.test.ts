@@ -190,3 +190,23 @@ test("what may not be seen cannot be gone on with, and bytes that were not hande
   const path = `/sandboxes/${other.id}/restore/${JSON.stringify(saved?.["pack_artifact"]).slice(1, -1)}`;
   expect((await server.call("GET", path, { token: other.token })).status).toBe(404);
 });
+
+test("a message that stands in the saved memory is not told again, though its receipt was lost", async ({ server }) => {
+  const { id, token, post } = await server.createSandbox({ runtime: "scripted" });
+  const send = async (content: string) =>
+    (await server.call("POST", `/sandboxes/${id}/messages`, { body: { content } })).body.message_id as string;
+  const remembered = await send("one");
+  const forgotten = await send("two");
+  await server.call("GET", `/sandboxes/${id}/messages?lease=300`, { token });
+  const inject = (message_id: string) =>
+    post({ event_type: "agent.message_injected", event_data: { turn: 1, message_id } });
+  await inject(remembered);
+  await post({
+    event_type: "agent.transcript_saved",
+    event_data: { turn: 1, kind: "mark", session_id: "s", mark: {} },
+  });
+  await inject(forgotten);
+  const { body: next } = await server.call("POST", `/sandboxes/${id}/worker-token`);
+  const again = await server.call("GET", `/sandboxes/${id}/messages?lease=300`, { token: next.worker_token as string });
+  expect((again.body as { id: string }[]).map((message) => message.id)).toEqual([forgotten]);
+});
