@@ -13,8 +13,8 @@ import { queryClient, whoamiQuery } from "./data/queries.ts";
 import { session } from "./data/session.ts";
 import { Failed, NotFound, Opening } from "./pages/fallbacks.tsx";
 import { LoginPage } from "./pages/login.tsx";
-import { SandboxesPage } from "./pages/sandboxes.tsx";
 import { parseLoginSearch, parseRunSearch, parseSandboxesSearch, parseWorkSearch } from "./search-params.ts";
+import { WallPage } from "./wall/wall-page.tsx";
 
 const root = createRootRoute({ component: Outlet, notFoundComponent: NotFound });
 
@@ -45,11 +45,13 @@ const inside = createRoute({
   errorComponent: Failed,
 });
 
+const wall = createRoute({ getParentRoute: () => inside, path: "/", component: WallPage });
+
 const sandboxes = createRoute({
   getParentRoute: () => inside,
-  path: "/",
+  path: "/sandboxes",
   validateSearch: parseSandboxesSearch,
-  component: SandboxesPage,
+  component: lazyRouteComponent(() => import("./pages/sandboxes.tsx"), "SandboxesPage"),
 });
 
 const loadRunPage = () => import("./pages/run.tsx");
@@ -100,6 +102,12 @@ const pull = createRoute({
   component: lazyRouteComponent(() => import("./work/pull-page.tsx"), "PullPage"),
 });
 
+const costs = createRoute({
+  getParentRoute: () => inside,
+  path: "/costs",
+  component: lazyRouteComponent(() => import("./costs/costs-page.tsx"), "CostsPage"),
+});
+
 const settings = createRoute({
   getParentRoute: () => inside,
   path: "/settings",
@@ -109,7 +117,7 @@ const settings = createRoute({
 export const router = createRouter({
   routeTree: root.addChildren([
     login,
-    inside.addChildren([sandboxes, newSandbox, run, work, ticket, task, pull, agents, settings]),
+    inside.addChildren([wall, sandboxes, newSandbox, run, work, ticket, task, pull, agents, costs, settings]),
   ]),
   defaultPreload: "intent",
   defaultPendingMs: 150,

@@ -32,7 +32,7 @@ test("the link of the start-up line logs in once and leaves no code behind", asy
   const code = new URL(product.server().loginUrl).hash;
   const page = await open({ isLoggedIn: false });
   await page.goto(`${product.url}/login${code}`);
-  await page.getByRole("heading", { name: "Sandboxes" }).waitFor();
+  await page.getByRole("heading", { name: "Wall" }).waitFor();
   expect(page.url()).not.toContain("#");
   await page.goBack();
   expect(page.url()).not.toContain(code);
@@ -48,7 +48,7 @@ test("a return path to another site is ignored", async ({ open, product, complai
   await page.goto(`${product.url}/login?return=//evil.example/`);
   await page.getByLabel("Token").fill(ADMIN_TOKEN);
   await page.keyboard.press("Enter");
-  await page.getByRole("heading", { name: "Sandboxes" }).waitFor();
+  await page.getByRole("heading", { name: "Wall" }).waitFor();
   expect(new URL(page.url()).origin).toBe(product.url);
 });
 

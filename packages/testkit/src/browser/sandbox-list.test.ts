@@ -5,12 +5,12 @@ import { ADMIN_TOKEN, eventually, test, type Product } from "./browser.ts";
 import { say, startFakeWorker } from "./fake-worker.ts";
 
 const openList = async (page: Page, product: Product) => {
-  await page.goto(product.url);
+  await page.goto(`${product.url}/sandboxes`);
   await page.getByRole("heading", { name: "Sandboxes" }).waitFor();
 };
 
 test("an empty installation offers the demo and a command", async ({ page, product }) => {
-  await page.goto(product.url);
+  await page.goto(`${product.url}/sandboxes`);
   await page.getByRole("heading", { name: "No sandbox yet" }).waitFor();
   await page.getByRole("button", { name: "Run the demo" }).waitFor();
   await page.getByText(`curl -X POST ${product.url}/api/v1/sandboxes`).waitFor();
@@ -26,7 +26,7 @@ test("a new external sandbox tells its worker's credentials once, and they work"
   const [id, token] = [await read("SANDBOX_ID"), await read("SANDBOX_TOKEN")];
   await page.keyboard.press("Escape");
   await eventually(() => page.content()).not.toContain(token);
-  await page.goto(product.url);
+  await page.goto(`${product.url}/sandboxes`);
   const card = page.getByRole("listitem").filter({ hasText: "Typed in a dialog" });
   await card.locator("[data-state=creating]").waitFor();
   const response = await fetch(`${product.url}/api/v1/sandboxes/${id}/events`, {
@@ -40,7 +40,7 @@ test("a new external sandbox tells its worker's credentials once, and they work"
 });
 
 test("cards follow what happens: a new sandbox, its moves, its end", async ({ page, product }) => {
-  await page.goto(product.url);
+  await page.goto(`${product.url}/sandboxes`);
   const worker = await product.startWorker({ prompt: "Watched from the list" });
   const card = page.getByRole("listitem").filter({ hasText: "Watched from the list" });
   await card.waitFor();
@@ -77,14 +77,14 @@ test("search and state are in the address and survive a reload", async ({ page, 
 
 test("keys walk the list, open a run and come back", async ({ page, product }) => {
   const worker = await product.startWorker({ prompt: "Reached by keyboard" });
-  await page.goto(product.url);
+  await page.goto(`${product.url}/sandboxes`);
   await page.getByText("Reached by keyboard").waitFor();
   await page.keyboard.press("j");
   await page.keyboard.press("Enter");
   await eventually(() => page.url()).toContain(`/sandboxes/${worker.id}`);
   await page.keyboard.press("g");
   await page.keyboard.press("s");
-  await eventually(() => new URL(page.url()).pathname).toBe("/");
+  await eventually(() => new URL(page.url()).pathname).toBe("/sandboxes");
   await page.keyboard.press("?");
   await page.getByRole("dialog", { name: "Keyboard" }).getByText("Jump to live and follow").waitFor();
 });
@@ -103,7 +103,7 @@ test("a list that cannot be read says so with a request id, and a retry brings i
       body: JSON.stringify({ type: "x", title: "t", status: 500, detail: "It broke", request_id: "req-the-one" }),
     }),
   );
-  await page.goto(product.url);
+  await page.goto(`${product.url}/sandboxes`);
   await page.getByText("It broke").waitFor();
   await page.getByText("req-the-one").waitFor();
   await page.unroute("**/api/v1/sandboxes?*");

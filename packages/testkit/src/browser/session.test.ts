@@ -17,7 +17,7 @@ test("a revoked token leads to the door, and after the next login page and draft
   await page.goto(`${product.url}/login`);
   await page.getByLabel("Token").fill(token.token);
   await page.keyboard.press("Enter");
-  await page.getByRole("heading", { name: "Sandboxes" }).waitFor();
+  await page.getByRole("heading", { name: "Wall" }).waitFor();
   await worker.post(say("before"));
   await openRun(page, product, worker);
   await page.getByText("before", { exact: true }).waitFor();

@@ -8,9 +8,11 @@ export interface Action {
 
 export const ACTIONS = {
   help: { keys: "?", label: "Show this sheet", scope: "Everywhere" },
+  goWall: { keys: "g w", label: "Go to the wall", scope: "Everywhere" },
   goSandboxes: { keys: "g s", label: "Go to sandboxes", scope: "Everywhere" },
-  goWork: { keys: "g w", label: "Go to work", scope: "Everywhere" },
+  goWork: { keys: "g t", label: "Go to work", scope: "Everywhere" },
   goAgents: { keys: "g a", label: "Go to agents", scope: "Everywhere" },
+  goCosts: { keys: "g c", label: "Go to costs", scope: "Everywhere" },
   goSettings: { keys: "g p", label: "Go to settings", scope: "Everywhere" },
   search: { keys: "/", label: "Search", scope: "Everywhere" },
   theme: { keys: "t", label: "Switch between light and dark", scope: "Everywhere" },

@@ -1,6 +1,6 @@
 /** What every page stands in: rail, top bar, skip link, keys, toasts. Below 768 px the rail is a bar at the bottom. */
 import { Link, Outlet, useMatchRoute, useNavigate } from "@tanstack/react-router";
-import { Bot, Boxes, CircleHelp, MoonStar, Settings2, SquareKanban, Sun } from "lucide-react";
+import { Bot, Boxes, CircleHelp, Coins, LayoutGrid, MoonStar, Settings2, SquareKanban, Sun } from "lucide-react";
 import { lazy, Suspense, useEffect, useState } from "react";
 import { startFleet } from "../data/fleet.ts";
 import { isDark, toggleTheme, usePreferences } from "../data/preferences.ts";
@@ -17,19 +17,18 @@ const HelpSheet = lazy(() => import("./help-sheet.tsx").then((module) => ({ defa
 const Toasts = lazy(() => import("./toasts.tsx").then((module) => ({ default: module.Toasts })));
 
 const PLACES = [
-  { to: "/", label: "Sandboxes", icon: Boxes, action: "goSandboxes" },
+  { to: "/", label: "Wall", icon: LayoutGrid, action: "goWall" },
+  { to: "/sandboxes", label: "Sandboxes", icon: Boxes, action: "goSandboxes" },
   { to: "/work", label: "Work", icon: SquareKanban, action: "goWork" },
   { to: "/agents", label: "Agents", icon: Bot, action: "goAgents" },
+  { to: "/costs", label: "Costs", icon: Coins, action: "goCosts" },
   { to: "/settings", label: "Settings", icon: Settings2, action: "goSettings" },
 ] as const;
 
 function Places({ isBar = false }: { readonly isBar?: boolean }) {
   const isAt = useMatchRoute();
   return PLACES.map(({ to, label, icon: Icon, action }) => {
-    const isHere =
-      to === "/"
-        ? isAt({ to: "/" }) !== false || isAt({ to: "/sandboxes/$sandboxId" }) !== false
-        : isAt({ to, fuzzy: true }) !== false;
+    const isHere = isAt({ to, fuzzy: to !== "/" }) !== false;
     const link = (
       <Link
         key={to}
@@ -66,7 +65,9 @@ export function Shell() {
   useEffect(() => (isRun ? undefined : startFleet()), [isRun]);
   useKeys({
     help: () => setHelpOpen(true),
-    goSandboxes: () => void navigate({ to: "/" }),
+    goWall: () => void navigate({ to: "/" }),
+    goSandboxes: () => void navigate({ to: "/sandboxes" }),
+    goCosts: () => void navigate({ to: "/costs" }),
     goWork: () => void navigate({ to: "/work" }),
     goAgents: () => void navigate({ to: "/agents" }),
     create: () => void navigate({ to: "/sandboxes/new" }),

@@ -122,7 +122,7 @@ export function NewSandboxPage() {
     <div className="h-full overflow-y-auto" tabIndex={-1}>
       <TopBar>
         <Link
-          to="/"
+          to="/sandboxes"
           className="-ml-2 inline-flex h-8 items-center gap-1 rounded-lg px-2 text-sm text-ink-2 hover:bg-hover hover:text-ink"
         >
           <ChevronLeft size={16} aria-hidden /> Sandboxes

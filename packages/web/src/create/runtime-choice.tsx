@@ -1,9 +1,11 @@
 /** Which agent works: those that are here, and those that can be, with the way to get them. */
 import type { AgentPackage } from "@drover/contract";
 import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
 import { useId } from "react";
 import { PackageState } from "../agents/package-state.tsx";
 import { packagesQuery } from "../agents/queries.ts";
+import { upstreamsQuery, whoamiQuery } from "../data/queries.ts";
 import { cx } from "../ui/class-names.ts";
 
 interface RuntimeChoiceProps {
@@ -30,6 +32,34 @@ const NOTES: Readonly<Record<AgentPackage["state"], (item: AgentPackage) => stri
   installing: (item) => `installing, ${item.progress_percent ?? 0}%`,
   installed: (item) => item.version,
 };
+
+const VENDOR_OF: Readonly<Record<string, "anthropic" | "openai" | "gemini">> = {
+  claude: "anthropic",
+  "claude-acp": "anthropic",
+  codex: "openai",
+  gemini: "gemini",
+};
+const VENDORS = { anthropic: "Anthropic", openai: "OpenAI", gemini: "Google" } as const;
+
+/** Only admins may know where calls go; everybody else is told by the first call. */
+function MissingKey({ runtime }: { readonly runtime: string }) {
+  const whoami = useQuery(whoamiQuery);
+  const upstreams = useQuery({ ...upstreamsQuery, enabled: whoami.data?.role === "admin" });
+  const vendor = VENDOR_OF[runtime];
+  const upstream = upstreams.data?.items.find(({ protocol }) => protocol === vendor);
+  if (vendor === undefined || upstream === undefined || upstream.origin !== "none") return null;
+  return (
+    <div
+      role="status"
+      className="flex flex-wrap items-center gap-3 rounded-lg border border-wait/50 bg-wait-soft px-3 py-2 text-xs text-wait-ink"
+    >
+      <span className="min-w-0 flex-1">The server has no key for {VENDORS[vendor]}'s models yet.</span>
+      <Link to="/settings" className="font-medium underline underline-offset-2">
+        Add it in the settings
+      </Link>
+    </div>
+  );
+}
 
 export function RuntimeChoice({ value, complaint, onChange }: RuntimeChoiceProps) {
   const name = useId();
@@ -85,6 +115,7 @@ export function RuntimeChoice({ value, complaint, onChange }: RuntimeChoiceProps
           <PackageState item={chosen} />
         </div>
       )}
+      <MissingKey runtime={value} />
       {complaint !== undefined && <p className="text-xs break-words text-fail-ink">{complaint}</p>}
     </fieldset>
   );

@@ -92,12 +92,31 @@ function readWorkAgain(): void {
   }, READ_WORK_EVERY_MS);
 }
 
+let costTimer: ReturnType<typeof setTimeout> | undefined;
+
+function readCostsAgain(): void {
+  costTimer ??= setTimeout(() => {
+    costTimer = undefined;
+    void queryClient.invalidateQueries({ queryKey: ["costs"] });
+  }, READ_WORK_EVERY_MS);
+}
+
+const ASKS: ReadonlySet<string> = new Set([
+  "agent.permission_requested",
+  "agent.permission_answered",
+  "PERMISSION_ANSWER_QUEUED",
+]);
+
 function receive(all: readonly EventFrame[]): void {
   const frames = all.filter((frame) => frame.entity_type === "sandbox");
   if (frames.length < all.length) readWorkAgain();
   const events = frames.map(toEvent);
   fold(events);
   const bySandbox = Map.groupBy(events, (event) => event.sandbox_id);
+  for (const [sandboxId, own] of bySandbox)
+    if (own.some((event) => ASKS.has(event.event_type)))
+      void queryClient.invalidateQueries({ queryKey: ["permissions", sandboxId] });
+  if (events.some((event) => event.event_type === "agent.usage")) readCostsAgain();
   changeSandboxes((sandbox: Sandbox) => (bySandbox.get(sandbox.id) ?? []).reduce(foldSandbox, sandbox));
   const isNews = events.some(
     (event) => event.event_type === "SPAWNED" || (event.event_type === "STATE_CHANGED" && !isListed(event.sandbox_id)),
@@ -149,7 +168,9 @@ async function follow({ listEvents, openStream }: Client, signal: AbortSignal): 
       if (state.phase === "unauthenticated") session.onLost();
       if (state.phase === "live" && reconnects > 0) {
         void queryClient.invalidateQueries({ queryKey: ["sandboxes"] });
+        void queryClient.invalidateQueries({ queryKey: ["permissions"] });
         readWorkAgain();
+        readCostsAgain();
       }
     },
     schedule: (flush) => setTimeout(flush, FLUSH_EVERY_MS),

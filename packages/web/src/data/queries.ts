@@ -88,6 +88,12 @@ export const whoamiQuery = queryOptions({
   staleTime: 60_000,
 });
 
+export const upstreamsQuery = queryOptions({
+  queryKey: ["upstreams"] as const,
+  queryFn: ({ signal }) => client.listUpstreams({}, { signal }),
+  staleTime: 30_000,
+});
+
 export const tokensQuery = queryOptions({
   queryKey: ["tokens"] as const,
   queryFn: ({ signal }) => client.listTokens({ query: { limit: 500 } }, { signal }),

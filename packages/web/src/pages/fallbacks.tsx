@@ -33,7 +33,7 @@ export function NotFound() {
         <h1 className="text-xl font-semibold tracking-tight">There is nothing at this address</h1>
         <p className="mt-2 text-sm text-ink-2">
           Go back to your{" "}
-          <Link to="/" className="font-medium text-live-ink underline underline-offset-2">
+          <Link to="/sandboxes" className="font-medium text-live-ink underline underline-offset-2">
             sandboxes
           </Link>
           .

@@ -38,16 +38,7 @@ export function RunHeader({ sandbox, spent, mayOperate, isLoadingHistory, loaded
             ? `${formatCount(loaded)} of ${formatCount(sandbox.event_count)}`
             : formatCount(sandbox.event_count)}
         </Figure>
-        {spent.calls > 0 && (
-          <>
-            <Figure name="tokens">
-              <span title={`${formatCount(spent.inputTokens)} in, ${formatCount(spent.outputTokens)} out`}>
-                {formatShort(spent.inputTokens + spent.outputTokens)}
-              </span>
-            </Figure>
-            <Figure name="cost">{formatCost(spent.costUsd)}</Figure>
-          </>
-        )}
+        <Cost sandbox={sandbox} spent={spent} />
         {sandbox.generation > 1 && <Figure name="generation">{sandbox.generation}</Figure>}
         <Figure name="for">
           <Elapsed sandbox={sandbox} />
@@ -55,6 +46,24 @@ export function RunHeader({ sandbox, spent, mayOperate, isLoadingHistory, loaded
       </dl>
       {mayOperate && <RunActions sandbox={sandbox} />}
     </div>
+  );
+}
+
+/** The record and the log count the same calls; whichever was read later knows more. */
+function Cost({ sandbox, spent }: { readonly sandbox: Sandbox; readonly spent: Spent }) {
+  const tokens = Math.max(sandbox.tokens.total, spent.inputTokens + spent.outputTokens);
+  if (tokens === 0) return null;
+  const cost = sandbox.cost_usd === null ? null : Math.max(sandbox.cost_usd, spent.costUsd);
+  return (
+    <>
+      <Figure name="tokens">
+        <span title={`${formatCount(tokens)} in and out`}>{formatShort(tokens)}</span>
+      </Figure>
+      <Figure name="cost">
+        {cost === null ? "no price" : formatCost(cost)}
+        {sandbox.budget_usd !== null && ` of ${formatCost(sandbox.budget_usd)}`}
+      </Figure>
+    </>
   );
 }
 

@@ -33,8 +33,8 @@ const FILTERS = [
 const isOver = (sandbox: Sandbox) => TERMINAL_SANDBOX_STATES.has(sandbox.state) || sandbox.state === "completed";
 
 export function SandboxesPage() {
-  const { state, q } = parseSandboxesSearch(useSearch({ from: "/inside/" }));
-  const navigate = useNavigate({ from: "/" });
+  const { state, q } = parseSandboxesSearch(useSearch({ from: "/inside/sandboxes" }));
+  const navigate = useNavigate({ from: "/sandboxes" });
   const [isCreating, setCreating] = useState(false);
   const states = useMemo(() => SandboxState.options.filter((one) => (state ?? "").split(",").includes(one)), [state]);
   const asked = useDeferredValue(q);

@@ -10,6 +10,7 @@ import { queryClient, whoamiQuery } from "../data/queries.ts";
 import { session } from "../data/session.ts";
 import { Button } from "../ui/button.tsx";
 import { Choice } from "../ui/field.tsx";
+import { ModelKeys } from "./model-keys.tsx";
 import { Section } from "./section.tsx";
 import { Tokens } from "./tokens.tsx";
 
@@ -65,7 +66,12 @@ export function SettingsPage() {
             />
           </Setting>
         </Section>
-        {whoami.data?.role === "admin" && <Tokens />}
+        {whoami.data?.role === "admin" && (
+          <>
+            <ModelKeys />
+            <Tokens />
+          </>
+        )}
         <Section title="About">
           <Setting name="Drover" text="A self-hosted control plane for AI coding agents. Apache-2.0.">
             <a

@@ -1,0 +1,52 @@
+/** The wall: what waits for a person stands first and is answered there; and what models cost has limits one can see. */
+import { createClient } from "@drover/client";
+import { expect } from "vitest";
+import { findViolations } from "./axe.ts";
+import { ADMIN_TOKEN, eventually, test } from "./browser.ts";
+import { say } from "./fake-worker.ts";
+
+test("a request of an agent appears in the queue without a reload, and is answered from there", async ({
+  page,
+  product,
+  worker,
+}) => {
+  await worker.post(say("working"));
+  await page.goto(product.url);
+  await page.getByRole("list", { name: "Open sandboxes" }).getByText("Fake work").waitFor();
+  await eventually(() => page.getByTestId("connection").textContent()).toBe("Live");
+  expect(await page.getByRole("region", { name: "Needs you" }).count()).toBe(0);
+  await worker.post({
+    event_type: "agent.permission_requested",
+    event_data: { request_id: "w-1", tool: "Bash", input: { command: "make <b>deploy</b>" } },
+  });
+  const queue = page.getByRole("region", { name: "Needs you" });
+  await queue.getByText("wants to use Bash: $ make <b>deploy</b>").waitFor();
+  expect(await findViolations(page)).toEqual([]);
+  await queue.getByRole("button", { name: "Allow" }).click();
+  await eventually(() => queue.count()).toBe(0);
+  const [message] = await worker.receive();
+  expect(JSON.parse(message?.content ?? "{}")).toMatchObject({ request_id: "w-1", decision: "allow" });
+});
+
+test("a budget is set, seen and taken away; a vendor's key goes in and never comes out", async ({ page, product }) => {
+  const client = createClient({ baseUrl: product.url, token: ADMIN_TOKEN });
+  await page.goto(`${product.url}/costs`);
+  await page.getByText("Nothing limits what models may cost.").waitFor();
+  await page.getByRole("button", { name: "New budget" }).click();
+  await page.getByRole("dialog").getByLabel("Limit, USD").fill("12.5");
+  await page.getByRole("button", { name: "Create budget" }).click();
+  await page.getByText("of $12.50").waitFor();
+  expect((await client.listBudgets({ query: {} })).items).toMatchObject([{ scope_type: "global", limit_amount: 12.5 }]);
+  expect(await findViolations(page)).toEqual([]);
+  await page.getByRole("button", { name: "Remove the budget of Everything" }).click();
+  await page.getByRole("alertdialog").getByRole("button", { name: "Remove" }).click();
+  await page.getByText("Nothing limits what models may cost.").waitFor();
+
+  await page.goto(`${product.url}/settings`);
+  await page.getByRole("button", { name: "Add key for Anthropic" }).click();
+  await page.getByRole("dialog").getByLabel("Key").fill("sk-a-secret-of-the-browser-tests");
+  await page.getByRole("button", { name: "Keep key" }).click();
+  await page.locator("[data-vendor=anthropic]").getByText("has a key").waitFor();
+  expect(await page.content()).not.toContain("sk-a-secret-of-the-browser-tests");
+  expect(await findViolations(page)).toEqual([]);
+});
