@@ -1,6 +1,7 @@
 /** Every setting once: its names, default, meaning. Parameters > environment > .env > drover.yaml > defaults. */
 import { z } from "zod";
 import { PermissionDecision } from "./resources/agent-options.ts";
+import { GIT_OPTIONS } from "./git-options.ts";
 import { MODEL_OPTIONS } from "./model-options.ts";
 import { Provider } from "./resources/sandbox.ts";
 import { SUPERVISION_OPTIONS } from "./supervision-options.ts";
@@ -336,13 +337,7 @@ export const OPTIONS = {
     fallback: "true",
     doc: "Offer the scripted demo run on the first page.",
   },
-  gitPushLimitMb: {
-    env: "DROVER_GIT_PUSH_LIMIT_MB",
-    yaml: "git.push_limit_mb",
-    schema: positive,
-    fallback: "500",
-    doc: "A push that is larger is refused.",
-  },
+  ...GIT_OPTIONS,
   ...SUPERVISION_OPTIONS,
   ...WORK_OPTIONS,
 } as const satisfies Record<string, Option>;

@@ -2,6 +2,7 @@
 import { advanceTicketsOnce } from "./app/advance-tickets.ts";
 import type { Deps } from "./app/deps.ts";
 import { dispatchTasksOnce } from "./app/dispatch-tasks.ts";
+import { followPullsOnce } from "./app/follow-pulls.ts";
 import { followTasksOnce } from "./app/follow-tasks.ts";
 import { forgetExpiredOnce } from "./app/forget-expired.ts";
 import { joinTasksOnce } from "./app/join-tasks.ts";
@@ -59,4 +60,5 @@ export const LOOPS: readonly LoopRow[] = [
     pass: advanceTicketsOnce,
   },
   { name: "mend-queue", isOrchestration: true, everyMs: 60_000, pass: mendQueueOnce },
+  { name: "follow-pulls", isOrchestration: true, everyMs: 30_000, wakeOn: ["PR_OPENED"], pass: followPullsOnce },
 ];

@@ -21,6 +21,7 @@ import { openBareRepositories } from "./adapters/git-bare.ts";
 import { openBuiltinHost } from "./adapters/git-builtin.ts";
 import { openCassettes, openRecorder } from "./adapters/model-cassette.ts";
 import { openHttpVendors } from "./adapters/model-http.ts";
+import { openGitHub } from "./adapters/git-github.ts";
 import { openGitMirrors } from "./adapters/git-mirror.ts";
 import { randomIds } from "./adapters/ids-random.ts";
 import { startPostgres } from "./adapters/postgres-embedded.ts";
@@ -227,7 +228,16 @@ async function openServer(options: ServerOptions, cleanup: ReturnType<typeof ope
       own: () => ({ addresses: listOwnAddresses(), port: Number(new URL(url).port) }),
       flushes: new Map(),
     },
-    git: { objects, hosts: { builtin: openBuiltinHost(repositories, objects) } },
+    git: {
+      objects,
+      hosts: {
+        builtin: openBuiltinHost(repositories, objects),
+        github: openGitHub(
+          { apiUrl: config.githubApiUrl, webUrl: config.githubUrl, token: config.githubToken, root: repositories },
+          objects,
+        ),
+      },
+    },
     repositories: openGitMirrors(join(dataDir.path, "mirrors")),
     checkpoints: openGitCheckpoints(join(dataDir.path, "checkpoints")),
     resources: toResources(options),

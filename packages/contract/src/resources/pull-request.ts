@@ -132,6 +132,20 @@ export const ProjectGit = z.object({
 });
 export type ProjectGit = z.infer<typeof ProjectGit>;
 
+const GitHubName = z.string().regex(/^[A-Za-z0-9_.-]{1,100}$/);
+
+/** A secret that is null is forgotten; one that is not named stays. */
+export const ProjectGitChange = z.strictObject({
+  host: z.enum(["builtin", "github"]).optional(),
+  owner: GitHubName.optional(),
+  name: GitHubName.optional(),
+  token: z.string().min(1).max(500).nullable().optional(),
+  webhook_secret: z.string().min(8).max(500).nullable().optional(),
+});
+export type ProjectGitChange = z.infer<typeof ProjectGitChange>;
+
+export const PersonGitToken = z.strictObject({ token: z.string().min(1).max(500).nullable() });
+
 const Ticket = {
   ticket_id: WorkId,
   ticket_title: z.string().min(1).max(500).optional(),

@@ -194,6 +194,7 @@ export function openBuiltinHost(root: string, objects: GitObjects): GitHost {
       if (!(await exists(join(dirOf(repo), "HEAD")))) await create(repo, signal);
       return { defaultBranch: await git(repo, ["symbolic-ref", "--short", "HEAD"], signal) };
     },
+    hold: (_repo, work) => work(),
     listBranches: async (repo, signal) => {
       const listed = await git(
         repo,

@@ -2,13 +2,14 @@
 import { AppError, type ProjectId } from "@drover/contract";
 import type { GitHost, HostedRepository } from "../ports/git-host.ts";
 import type { GitObjects } from "../ports/git-objects.ts";
-import { insertProjectGit, loadProjectGit, type ProjectGitRow } from "../store/git.ts";
+import { insertProjectGit, loadPersonToken, loadProjectGit, type ProjectGitRow } from "../store/git.ts";
 import { loadProject, type ProjectRow } from "../store/projects.ts";
+import type { Person } from "./credential.ts";
 import type { Deps } from "./deps.ts";
 
 export interface Git {
   readonly objects: GitObjects;
-  readonly hosts: Readonly<Partial<Record<ProjectGitRow["host"], GitHost>>>;
+  readonly hosts: Readonly<Record<ProjectGitRow["host"], GitHost>>;
 }
 
 export interface ProjectGit {
@@ -17,23 +18,33 @@ export interface ProjectGit {
   readonly project: ProjectRow;
 }
 
-export async function openProjectGit(deps: Deps, projectId: ProjectId): Promise<ProjectGit> {
+/** The acting person's own token where there is one, else the project's; the host knows the installation's. */
+async function findToken(deps: Deps, row: ProjectGitRow, actor: Person | null): Promise<string | null> {
+  if (row.host === "builtin") return null;
+  const own = actor === null ? undefined : await loadPersonToken.maybe(deps.db, actor.tokenId);
+  const sealed = own?.sealed_token ?? row.sealed_token;
+  return sealed === null ? null : deps.vault.open(sealed);
+}
+
+export async function openProjectGit(
+  deps: Deps,
+  projectId: ProjectId,
+  actor: Person | null = null,
+): Promise<ProjectGit> {
   const project = await loadProject.maybe(deps.db, projectId);
   if (project === undefined) throw new AppError("project.not_found");
   const known = await loadProjectGit.maybe(deps.db, projectId);
   if (known === undefined) await insertProjectGit(deps.db, projectId);
   const row = known ?? (await loadProjectGit.one(deps.db, projectId));
-  const host = deps.git.hosts[row.host];
-  if (host === undefined) throw new AppError("git.refused", `this server has no Git host ${row.host}`);
   return {
-    host,
+    host: deps.git.hosts[row.host],
     project,
     repo: {
       projectId,
       importFrom: project.repo,
       owner: row.owner,
       name: row.name,
-      token: row.sealed_token === null ? null : deps.vault.open(row.sealed_token),
+      token: await findToken(deps, row, actor),
     },
   };
 }

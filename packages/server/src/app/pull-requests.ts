@@ -63,7 +63,7 @@ const draftPullEvent = (deps: Deps, git: ProjectGit, row: PullRow, eventType: st
   );
 
 /** Told once, however often the host tells of it. */
-async function recordPull(
+export async function recordPull(
   deps: Deps,
   git: ProjectGit,
   pull: HostPullRequest,
@@ -92,7 +92,7 @@ async function recordPull(
 const ENDED = { merged: "PR_MERGED", closed: "PR_CLOSED", open: "PR_OPENED" } as const;
 
 /** Writes down what became of it at the host. Being there already changes nothing. */
-async function recordPullEnd(
+export async function recordPullEnd(
   deps: Deps,
   git: ProjectGit,
   id: PullRequestId,
@@ -167,6 +167,7 @@ export async function ensurePullRequest(
 /** The pull request of a ticket's branch, or of another branch that is named. */
 export async function ensureBranchPull(
   deps: Deps,
+  actor: Person,
   ticket: TicketWork,
   branch: string | undefined,
   body: string | undefined,
@@ -185,7 +186,7 @@ export async function ensureBranchPull(
     head_branch: branch,
     ticket_id: ticket.id,
   };
-  return createPullRequest(deps, ticket.project_id, input, signal);
+  return createPullRequest(deps, actor, ticket.project_id, input, signal);
 }
 
 export async function findTicketPull(deps: Deps, ticket: TicketWork, number: number): Promise<PullRow> {
@@ -196,11 +197,12 @@ export async function findTicketPull(deps: Deps, ticket: TicketWork, number: num
 
 export async function createPullRequest(
   deps: Deps,
+  actor: Person,
   projectId: ProjectId,
   input: NewPullRequest,
   signal: AbortSignal,
 ): Promise<PullRequest> {
-  const git = await openProjectGit(deps, projectId);
+  const git = await openProjectGit(deps, projectId, actor);
   const { defaultBranch } = await git.host.ensureRepository(git.repo, signal);
   const base = input.base_branch ?? defaultBranch;
   for (const name of [base, input.head_branch])
@@ -258,7 +260,7 @@ async function deleteBranches(deps: Deps, git: ProjectGit, row: PullRow, signal:
 }
 
 /** What is in ends the ticket. Done again by whoever sees the merge next, should this server die in between. */
-async function followMerge(deps: Deps, row: PullRow): Promise<void> {
+export async function followMerge(deps: Deps, row: PullRow): Promise<void> {
   if (row.ticket_id !== null)
     await closeTicketByMerge(deps, row.ticket_id, { pr_number: row.number, commit: row.merge_commit });
 }
@@ -277,7 +279,7 @@ export async function mergePullRequest(
   signal: AbortSignal,
 ): Promise<PullRequest> {
   const row = await requirePull(deps, id);
-  const git = await openProjectGit(deps, row.project_id);
+  const git = await openProjectGit(deps, row.project_id, actor);
   if (row.state === "merged") {
     await followMerge(deps, row);
     return toPullRequest(row);
@@ -312,7 +314,7 @@ export async function closePullRequest(
 ): Promise<PullRequest> {
   const row = await requirePull(deps, id);
   if (row.state === "merged") throw new AppError("git.conflict", "the pull request is merged");
-  const git = await openProjectGit(deps, row.project_id);
+  const git = await openProjectGit(deps, row.project_id, actor);
   await persist(deps, () => git.host.ensureClosed(git.repo, row.number, signal), signal);
   const end = { state: "closed", head_commit: null, merge_commit: null } as const;
   return toPullRequest(await recordPullEnd(deps, git, id, end, actor));

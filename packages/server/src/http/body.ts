@@ -7,7 +7,7 @@ export const BODY_LIMIT_BYTES = 8 * 1024 * 1024;
 /** What is over the limit is still read for a while, so that the caller gets its answer instead of a broken pipe. */
 const DRAIN_LIMIT_BYTES = 4 * BODY_LIMIT_BYTES;
 
-async function readBytes(stream: Readable): Promise<Buffer> {
+export async function readBytes(stream: Readable): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let size = 0;
   for await (const chunk of stream as AsyncIterable<Buffer>) {

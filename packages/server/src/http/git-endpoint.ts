@@ -153,10 +153,12 @@ export async function mountGitEndpoint(app: FastifyInstance, deps: Deps, stoppin
     rest.pipe(input);
     rest.once("error", () => stop.abort());
     const ending = AbortSignal.any([signal, stop.signal]);
-    const output = await receivePack(deps, access, head.commands, input, ending);
-    const answer = await buffer(toBounded(output, ANSWER_LIMIT_BYTES, "Git answers too much"));
-    await recordPush(deps, access, head.commands, signal);
-    return answer;
+    return access.git.host.hold(access.git.repo, async () => {
+      const output = await receivePack(deps, access, head.commands, input, ending);
+      const answer = await buffer(toBounded(output, ANSWER_LIMIT_BYTES, "Git answers too much"));
+      await recordPush(deps, access, head.commands, signal);
+      return answer;
+    });
   };
 
   await app.register(async (scope) => {

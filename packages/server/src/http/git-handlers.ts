@@ -1,6 +1,7 @@
 /** Handlers of branches and pull requests. */
 import { ensureTicketBranch, findTicketWork } from "../app/branch-workflow.ts";
 import { createOnceDone } from "../app/create-once.ts";
+import { changeProjectGit, keepPersonToken } from "../app/manage-project-git.ts";
 import { pickProject } from "../app/manage-projects.ts";
 import {
   closePullRequest,
@@ -22,6 +23,8 @@ import { person, type Handlers } from "./context.ts";
 type GitHandlers = Pick<
   Handlers,
   | "getProjectGit"
+  | "changeProjectGit"
+  | "keepGitHubToken"
   | "getSandboxGit"
   | "listPulls"
   | "createPull"
@@ -37,13 +40,16 @@ type GitHandlers = Pick<
 
 export const gitHandlers: GitHandlers = {
   getProjectGit: (context, { params }) => readProjectGit(context.deps, params.project_id, context.signal),
+  changeProjectGit: (context, { params, body }) =>
+    changeProjectGit(context.deps, person(context), params.project_id, body, context.signal),
+  keepGitHubToken: (context, { body }) => keepPersonToken(context.deps, person(context), body.token),
   getSandboxGit: (context, { params }) => readSandboxGit(context.deps, params.sandbox_id, context.signal),
   listPulls: (context, { query }) => pagePulls(context.deps, person(context), query),
   createPull: async (context, { body }) => {
     const projectId = await pickProject(context.deps, person(context), body.project_id);
     const { signal } = context;
     return createOnceDone(context.deps, context.requestKey, () =>
-      createPullRequest(context.deps, projectId, body, signal),
+      createPullRequest(context.deps, person(context), projectId, body, signal),
     );
   },
   getPull: (context, { params }) => readPull(context.deps, params.pull_id, context.signal),
@@ -63,7 +69,14 @@ export const gitHandlers: GitHandlers = {
     const ticket = await findTicketWork(context.deps, person(context), body);
     const { signal } = context;
     return createOnceDone(context.deps, context.requestKey, async () => {
-      const pull = await ensureBranchPull(context.deps, ticket, body.branch_name, body.pr_body, signal);
+      const pull = await ensureBranchPull(
+        context.deps,
+        person(context),
+        ticket,
+        body.branch_name,
+        body.pr_body,
+        signal,
+      );
       return { success: true as const, pull_id: pull.id, pr_number: pull.number, pr_url: pull.url };
     });
   },

@@ -8,6 +8,7 @@ import { checkStore } from "../app/locate.ts";
 import { authorise, resolvePrincipal } from "./authorise.ts";
 import { readJson } from "./body.ts";
 import { openCredentialWatch } from "./credential-watch.ts";
+import { mountGitHubWebhook } from "./github-webhook.ts";
 import { mountGitEndpoint } from "./git-endpoint.ts";
 import type { Context } from "./context.ts";
 import { mountGateway } from "./gateway.ts";
@@ -190,6 +191,7 @@ export async function mountSite(
   };
   for (const [name, endpoint] of Object.entries(api) as [EndpointName, Endpoint][]) mount(name, endpoint);
 
+  await mountGitHubWebhook(app, deps);
   await mountGitEndpoint(app, deps, options.signal);
 
   await mountGateway(app, deps, options.signal);

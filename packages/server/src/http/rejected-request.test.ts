@@ -110,6 +110,8 @@ const BODIES: { readonly [Name in EndpointName]: Readonly<Record<string, unknown
   logout: undefined,
   whoami: undefined,
   getProjectGit: undefined,
+  changeProjectGit: { host: "builtin" },
+  keepGitHubToken: { token: "ghp_x" },
   getSandboxGit: undefined,
   listPulls: undefined,
   createPull: { project_id: "project-00000000-0000-4000-8000-000000000000", title: "x", head_branch: "x" },

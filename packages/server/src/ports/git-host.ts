@@ -56,6 +56,8 @@ export interface CommitStatus {
 export interface GitHost {
   readonly kind: "builtin" | "github";
   ensureRepository(repo: HostedRepository, signal: AbortSignal): Promise<{ readonly defaultBranch: string }>;
+  /** While `work` goes on, nothing else brings the local repository up to date. Not to be nested. */
+  hold<T>(repo: HostedRepository, work: () => Promise<T>): Promise<T>;
   listBranches(repo: HostedRepository, signal: AbortSignal): Promise<readonly Branch[]>;
   /** A branch of this name that exists is found, wherever it points. */
   ensureBranch(repo: HostedRepository, name: string, fromCommit: string, signal: AbortSignal): Promise<Branch>;

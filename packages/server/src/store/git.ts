@@ -152,3 +152,82 @@ export const listTakenBranches = query(
   (projectId: ProjectId, start: string) => sql`
   select name from git_branches where project_id = ${projectId} and starts_with(name, ${start}) order by name limit 1000`,
 );
+
+export interface ProjectGitPatch {
+  readonly host: "builtin" | "github";
+  readonly owner: string | null;
+  readonly name: string | null;
+  /** Undefined: as it was. */
+  readonly sealed_token: Uint8Array | null | undefined;
+  readonly sealed_webhook_secret: Uint8Array | null | undefined;
+}
+
+export const updateProjectGit = query(
+  "project_git.update",
+  ProjectGitRow,
+  [
+    SAMPLE_PROJECT,
+    { host: "github", owner: "a", name: "a", sealed_token: null, sealed_webhook_secret: new Uint8Array(1) },
+  ],
+  (id: ProjectId, patch: ProjectGitPatch) => sql`
+  update project_git set host = ${patch.host}, owner = ${patch.owner}, name = ${patch.name},
+    sealed_token = ${patch.sealed_token === undefined ? sql`sealed_token` : sql`${patch.sealed_token}::bytea`},
+    sealed_webhook_secret = ${
+      patch.sealed_webhook_secret === undefined
+        ? sql`sealed_webhook_secret`
+        : sql`${patch.sealed_webhook_secret}::bytea`
+    }
+  where project_id = ${id} returning ${columns}`,
+);
+
+export const findProjectByPlace = query(
+  "project_git.find_place",
+  ProjectGitRow,
+  ["a", "a"],
+  (owner: string, name: string) => sql`
+  select ${columns} from project_git where host = 'github' and lower(owner) = lower(${owner}) and lower(name) = lower(${name})`,
+);
+
+const SAMPLE_TOKEN = "tok-000000000000";
+
+export const loadPersonToken = query(
+  "person_git_tokens.load",
+  z.object({ sealed_token: z.instanceof(Uint8Array) }),
+  [SAMPLE_TOKEN],
+  (tokenId: string) => sql`select sealed_token from person_git_tokens where token_id = ${tokenId}`,
+);
+
+export const upsertPersonToken = command(
+  "person_git_tokens.upsert",
+  [SAMPLE_TOKEN, new Uint8Array(1)],
+  (tokenId: string, sealed: Uint8Array) => sql`
+  insert into person_git_tokens (token_id, sealed_token) select id, ${sealed} from tokens where id = ${tokenId}
+  on conflict (token_id) do update set sealed_token = excluded.sealed_token`,
+);
+
+export const deletePersonToken = command(
+  "person_git_tokens.delete",
+  [SAMPLE_TOKEN],
+  (tokenId: string) => sql`delete from person_git_tokens where token_id = ${tokenId}`,
+);
+
+export const findDelivery = query(
+  "webhook_deliveries.find",
+  z.object({ id: z.string() }),
+  ["a"],
+  (id: string) => sql`select id from webhook_deliveries where id = ${id}`,
+);
+
+export const insertDelivery = command(
+  "webhook_deliveries.insert",
+  ["a", "push"],
+  (id: string, event: string) =>
+    sql`insert into webhook_deliveries (id, event) values (${id}, ${event}) on conflict do nothing`,
+);
+
+/** GitHub does not send a delivery again after that long. */
+export const deleteOldDeliveries = command(
+  "webhook_deliveries.delete_old",
+  [],
+  () => sql`delete from webhook_deliveries where received_at < now() - interval '30 days'`,
+);

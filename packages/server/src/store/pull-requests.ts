@@ -145,6 +145,13 @@ export const listPulls = query("pull_requests.list", PullRow, [SAMPLE_FILTER], (
     order by created_at desc, id desc limit ${filter.limit}`;
 });
 
+export const listOpenPulls = query(
+  "pull_requests.list_open",
+  PullRow,
+  [10],
+  (limit: number) => sql`select ${columns} from pull_requests where state = 'open' order by id limit ${limit}`,
+);
+
 const MergeRow = MergeAttempt.extend({ created_at: z.date(), completed_at: z.date().nullable() });
 export type MergeRow = z.infer<typeof MergeRow>;
 

@@ -53,6 +53,18 @@ export interface GitAnswer {
   readonly isCut: boolean;
 }
 
+/** Settings that may be secret travel in the environment of one process, never in its arguments. */
+export function toSecretSettings(settings: Readonly<Record<string, string>>): Record<string, string> {
+  const entries = Object.entries(settings);
+  return Object.fromEntries([
+    ["GIT_CONFIG_COUNT", String(entries.length)],
+    ...entries.flatMap(([key, value], index) => [
+      [`GIT_CONFIG_KEY_${index}`, key],
+      [`GIT_CONFIG_VALUE_${index}`, value],
+    ]),
+  ]) as Record<string, string>;
+}
+
 export const spawnGit = (
   args: readonly string[],
   env: Readonly<Record<string, string>> = {},
