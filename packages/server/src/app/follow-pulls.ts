@@ -45,7 +45,7 @@ const toStatus = (task: TaskRow): CommitStatus => ({
 });
 
 /** A status for each of the ticket's tasks on what would be merged. */
-export async function tellTaskStatuses(
+async function tellTaskStatuses(
   deps: Deps,
   git: ProjectGit,
   ticketId: string,

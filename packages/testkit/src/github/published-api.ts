@@ -53,7 +53,7 @@ function complain(value: unknown, schema: Schema, path: string, isWhole: boolean
 const toPattern = (path: string) => new RegExp(`^${path.replaceAll(/\{\w+\}/g, "[^/]+")}$`);
 
 /** `path` still encoded, so that a slash in a branch's name is none of the path. */
-export const findOperation = (method: string, path: string): Operation | undefined =>
+const findOperation = (method: string, path: string): Operation | undefined =>
   OPERATIONS.find((one) => one.method === method && toPattern(one.path).test(path));
 
 export function complainOfRequest(
