@@ -9,7 +9,7 @@ const RETRIES = process.env.CI === undefined ? 0 : 1;
 /** How long `expect.poll` looks for a fact. Nothing waits this long unless it fails. */
 const POLL_MS = 20_000;
 /** They start a dockerd, as root. */
-const CONTAINERS = "packages/*/src/**/sandbox-docker.test.ts";
+const CONTAINERS = ["packages/*/src/**/sandbox-docker.test.ts", "packages/testkit/src/hostile/docker.test.ts"];
 /** They start databases, sandboxes and workers, and kill them. */
 const PROCESSES = [
   "packages/server/src/adapters/{sandbox,postgres}-*.test.ts",
@@ -27,7 +27,7 @@ const ELSEWHERE = [
   "**/dist/**",
   "packages/testkit/fixtures/**",
   "packages/testkit/src/{e2e,agents,browser,chaos}/**",
-  CONTAINERS,
+  ...CONTAINERS,
   ...PROCESSES,
 ];
 
@@ -54,12 +54,12 @@ const KINDS: readonly Kind[] = [
   {
     name: "processes",
     include: PROCESSES,
-    exclude: ["**/node_modules/**", CONTAINERS],
+    exclude: ["**/node_modules/**", ...CONTAINERS],
     testSeconds: 120,
     hookSeconds: 120,
     atOnce: 2,
   },
-  { name: "containers", include: [CONTAINERS], testSeconds: 180, hookSeconds: 180, atOnce: 1 },
+  { name: "containers", include: CONTAINERS, testSeconds: 180, hookSeconds: 180, atOnce: 1 },
   { name: "e2e", include: ["packages/testkit/src/e2e/**/*.test.ts"], testSeconds: 240, hookSeconds: 120, atOnce: 1 },
   /** Real agents, installed from npm on first use. */
   {

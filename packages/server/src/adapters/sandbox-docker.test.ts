@@ -74,13 +74,15 @@ describe("containers", () => {
     });
   });
 
-  test("an engine that is away is sandbox.unavailable, with what to do", async () => {
-    const provider = await open({ host: "unix:///nowhere/docker.sock" });
-    const away = { code: "sandbox.unavailable", message: expect.stringContaining("systemctl start docker") };
-    await expect(provider.ensure(toSpec(), signal)).rejects.toMatchObject(away);
-    await expect(provider.list({}, signal)).rejects.toMatchObject(away);
-    await expect(provider.destroy({ key: "x", id: "x", labels: {} }, signal)).rejects.toMatchObject(away);
-    await expect(shell(provider, { key: "x", id: "x", labels: {} }, "true")).rejects.toMatchObject(away);
+  test("an engine that is away is no provider, and is told with what to do", async () => {
+    const away = { code: "provider.unavailable", message: expect.stringContaining("systemctl start docker") };
+    await expect(open({ host: "unix:///nowhere/docker.sock" })).rejects.toMatchObject(away);
+  });
+
+  test("a name of an image that is an address of something else is refused", async () => {
+    const provider = await open();
+    for (const image of ["../../containers/json?x=", "a/../../b", "a//b", "-x", "a b", "a\n"])
+      await expect(provider.ensure({ ...toSpec(), image }, signal)).rejects.toMatchObject({ code: "sandbox.rejected" });
   });
 
   test("settings that cannot be meant are refused before anything is asked of an engine", async () => {
@@ -90,14 +92,14 @@ describe("containers", () => {
     await expect(open({ host: "tcp://127.0.0.1:2375", base })).rejects.toMatchObject(invalid);
   });
 
-  test("every limit is the engine's, checked inside; of the disk only each file", async () => {
+  test("every limit is the engine's, checked inside; the disk is counted", async () => {
     const provider = await open({ base });
     const info = await provider.info(await make(provider, toSpec()), signal);
     expect(info?.enforcedBy).toEqual({
       memory: "engine",
       cpu: "engine",
       processes: "engine",
-      disk: "rlimit",
+      disk: "watchdog",
       network: "engine",
       isolation: "engine",
     });
@@ -162,5 +164,8 @@ test("an engine that ends is told to who waits for a command, and to who asks", 
   await untilFact("it runs", () => isOnThisMachine(nap));
   await engine.stop();
   expect(await running).toBeOneOf(["SIGKILL", "sandbox.unavailable"]);
-  await expect(provider.info(ref, signal)).rejects.toMatchObject({ code: "sandbox.unavailable" });
+  const away = { code: "sandbox.unavailable" };
+  await expect(provider.info(ref, signal)).rejects.toMatchObject(away);
+  await expect(provider.list({}, signal)).rejects.toMatchObject(away);
+  await expect(provider.destroy(ref, signal)).rejects.toMatchObject(away);
 });

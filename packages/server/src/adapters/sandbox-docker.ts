@@ -6,7 +6,8 @@ import { AppError } from "@drover/contract";
 import type Docker from "dockerode";
 import type { Labels, SandboxProvider, SandboxRef, SandboxSpec } from "../ports/sandbox-provider.ts";
 import { connectEngine, requireEngine, statusOf, toAppError, type Connection } from "./docker/connection.ts";
-import { HOME, parseInheritedEnv, parseRef, toContainer, toFilter, toName } from "./docker/container.ts";
+import { HOME, parseInheritedEnv, parseLimits, parseRef, toContainer, toFilter, toName } from "./docker/container.ts";
+import { openDiskWatch, type DiskWatch } from "./docker/disk-watch.ts";
 import { packDirectories } from "./docker/directories.ts";
 import { startDetachedExec } from "./docker/exec-stream.ts";
 import { downloadFile, listDirectory, uploadFile } from "./docker/files.ts";
@@ -19,6 +20,7 @@ const RACE_LIMIT_MS = 3_000;
 const GONE_LIMIT_MS = 30_000;
 const LOOK_EVERY_MS = 50;
 const SNAPSHOTS = "drover-snapshot";
+const REFERENCE = /^\w[\w.@:/-]{0,254}$/;
 const TAG = /^\w[\w.-]{0,127}$/;
 const DEFAULT_UID = 1000;
 const OWN_MODE = 0o755;
@@ -48,7 +50,10 @@ class DockerSandboxes implements SandboxProvider {
   /** The last report of each container: a paused one cannot be asked. */
   readonly #reports = new Map<string, Report>();
 
+  readonly #disks: DiskWatch;
+
   constructor(connection: Connection, options: DockerOptions) {
+    this.#disks = openDiskWatch(connection);
     this.#connection = connection;
     this.#options = options;
     this.capabilities = {
@@ -75,6 +80,7 @@ class DockerSandboxes implements SandboxProvider {
         });
       }
       const { Id, Config } = await container.inspect({ abortSignal: signal });
+      this.#disks.watch(Id, parseLimits(Config.Labels).diskBytes);
       return parseRef(Id, Config.Labels);
     });
   }
@@ -129,7 +135,9 @@ class DockerSandboxes implements SandboxProvider {
         const report = await loadReport(this.#connection, container, signal).catch(() => undefined);
         if (report !== undefined) this.#reports.set(found.Id, report);
       }
-      return toInfo(found, this.#reports.get(found.Id) ?? NO_REPORT);
+      const info = toInfo(found, this.#reports.get(found.Id) ?? NO_REPORT);
+      const full = info.state === "stopped" ? this.#disks.reasonOf(found.Id) : undefined;
+      return full === undefined ? info : { ...info, reason: full };
     });
   }
 
@@ -176,12 +184,14 @@ class DockerSandboxes implements SandboxProvider {
         await new Promise<void>((resolve) => void setTimeout(resolve, LOOK_EVERY_MS));
       }
       this.#reports.delete(ref.id);
+      this.#disks.forget(ref.id);
       const sockets = this.socketDirectory(ref);
       if (sockets !== undefined) await rm(sockets, { recursive: true, force: true });
     });
   }
 
   async close(): Promise<void> {
+    await this.#disks.close();
     this.#reports.clear();
   }
 
@@ -202,6 +212,9 @@ class DockerSandboxes implements SandboxProvider {
     const { docker } = this.#connection;
     const { image: fallback, uid = DEFAULT_UID, network = "none", isRootReadOnly = false } = this.#options;
     const image = spec.snapshot ?? spec.image ?? fallback;
+    // It becomes part of an address of the engine.
+    if (!REFERENCE.test(image) || /(?:^|\/)\.\.?(?:\/|$)|\/\//.test(image))
+      throw new AppError("sandbox.rejected", `${JSON.stringify(image)} is no name of an image`);
     const kept = await docker.getImage(image).inspect().catch(orMissing);
     if (kept === undefined)
       throw new AppError("sandbox.rejected", `the engine has no image ${image}; fetch it first: docker pull ${image}`);

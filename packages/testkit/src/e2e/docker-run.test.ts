@@ -7,6 +7,11 @@ import { startTestServer } from "../server.ts";
 
 const FACT_MS = 60_000;
 
+/** Says what the proxy answers to a host that is on no list. */
+const ASK_PROXY = `const { hostname, port } = new URL(process.env.HTTPS_PROXY);
+const socket = require("node:net").connect(port, hostname, () => socket.write("CONNECT nobody.invalid:443 HTTP/1.1\\r\\nhost: nobody.invalid:443\\r\\n\\r\\n"));
+socket.on("error", (error) => console.log(error.message)).pipe(process.stdout);`;
+
 const toText = (value: unknown): string => (typeof value === "string" ? value : "");
 
 test("a sandbox of provider docker plays its script, without a network and without a token inside", async () => {
@@ -15,7 +20,11 @@ test("a sandbox of provider docker plays its script, without a network and witho
   const canary = randomBytes(8).toString("hex");
   const look = "env; ls /sys/class/net; tr '\\0' '\\n' < /proc/1/environ";
   const script = {
-    steps: [{ command: { argv: ["sh", "-c", look] } }, { edit: { path: "made.txt", content: `${canary}\n` } }],
+    steps: [
+      { command: { argv: ["sh", "-c", look] } },
+      { command: { argv: ["node", "-e", ASK_PROXY] } },
+      { edit: { path: "made.txt", content: `${canary}\n` } },
+    ],
   };
   const body = { provider: "docker", runtime: "scripted", script, resources: { memory_gb: 0.5 } };
   const created = await server.call("POST", "/sandboxes", { body });
@@ -33,6 +42,11 @@ test("a sandbox of provider docker plays its script, without a network and witho
   expect(said).not.toContain("drv_");
   expect(said.split("\n")).toContain("lo");
   expect(said).not.toContain("eth0");
+  // The way out leads to the proxy, which decides and tells.
+  expect(said).toContain("HTTP/1.1 403");
+  const hasTold = async () =>
+    (await read()).some((one) => one.event_type === "sandbox.egress" && one.event_data["host"] === "nobody.invalid");
+  await expect.poll(hasTold, { timeout: FACT_MS }).toBe(true);
   const edit = events.find(({ event_type }) => event_type === "agent.file_edited");
   expect(edit?.event_data["full_diff"]).toContain(canary);
 

@@ -1,15 +1,14 @@
 /** The supervisor: first process of a local sandbox. Serves the server's requests and forwards the sandbox's way out. */
 import { closeSync, readFileSync, readdirSync } from "node:fs";
-import { connect, createServer, type Socket } from "node:net";
+import { createServer, type Socket } from "node:net";
 import { CONTROL_FRAME, ControlRequest, type ControlExit } from "@drover/contract";
+import { forwardEgress } from "../forward-egress.ts";
 import { onFrames, writeJson, type Frame } from "./control-frames.ts";
 import { runDetached, runProcess } from "./run-process.ts";
 import { serveList, serveRead, serveWrite } from "./serve-files.ts";
 
 /** A listening socket whose name lies outside, so that nothing in here can take it away. */
 const CONTROL_FD = 3;
-const EGRESS_SOCKET = "/run/cp/egress.sock";
-const EGRESS_PORT = 3128;
 /** With no server for this long, nobody will ever look after this sandbox again. */
 const ALONE_LIMIT_MS = Number(process.env["SUPERVISOR_ALONE_LIMIT_MS"] ?? 60 * 60 * 1_000);
 
@@ -93,15 +92,8 @@ process.on("uncaughtException", () => undefined);
 
 createServer(accept).listen({ fd: CONTROL_FD });
 
-const forwarder = createServer({ allowHalfOpen: true }, (inside) => {
-  const outside = connect({ path: EGRESS_SOCKET, allowHalfOpen: true });
-  inside.on("error", () => outside.destroy()).on("close", () => outside.destroy());
-  outside.on("error", () => inside.destroy()).on("close", () => inside.destroy());
-  inside.pipe(outside).pipe(inside);
-});
-forwarder.maxConnections = 256;
 // Without a network namespace of its own the sandbox has no such port either: everybody's would be the same.
-if (process.env["SUPERVISOR_NO_FORWARDER"] === undefined) forwarder.listen(EGRESS_PORT, "127.0.0.1");
+if (process.env["SUPERVISOR_NO_FORWARDER"] === undefined) forwardEgress();
 
 setInterval(() => {
   if (Date.now() - lastHeardMs > ALONE_LIMIT_MS) process.exit(0);

@@ -55,10 +55,17 @@ export async function downloadFile(
 
 const KINDS: Readonly<Record<string, FileEntry["kind"]>> = { f: "file", d: "directory", l: "symlink" };
 
+/** As many as a local sandbox tells of. */
+const LIST_LIMIT = 10_000;
+const LAST_MS = 8.64e15;
+
+/** A file may bear any number as its time, also one that is no date. */
+const toTime = (ms: number): Date => new Date(Math.abs(ms) <= LAST_MS ? ms : 0);
+
 /** `kind size seconds name`, each ended by a zero byte. */
 function parseEntry(record: string): FileEntry {
   const [, kind = "", size, seconds, name = ""] = /^(\S+) (\d+) (\S+) ([^]+)$/.exec(record) ?? [];
-  return { name, kind: KINDS[kind] ?? "other", size: Number(size), modifiedAt: new Date(Number(seconds) * 1_000) };
+  return { name, kind: KINDS[kind] ?? "other", size: Number(size), modifiedAt: toTime(Number(seconds) * 1_000) };
 }
 
 export async function listDirectory(
@@ -69,5 +76,5 @@ export async function listDirectory(
 ): Promise<readonly FileEntry[]> {
   const outcome = await runScript(connection, container, { text: LIST, args: [toPath(path)] }, signal);
   assertAnswered(path, outcome);
-  return outcome.stdout.toString().split("\0").slice(0, -1).map(parseEntry);
+  return outcome.stdout.toString().split("\0").slice(0, -1).slice(0, LIST_LIMIT).map(parseEntry);
 }

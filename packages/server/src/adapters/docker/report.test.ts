@@ -18,7 +18,7 @@ test("limits that cgroup 2 tells are the engine's", () => {
     memory: "engine",
     cpu: "engine",
     processes: "engine",
-    disk: "rlimit",
+    disk: "watchdog",
     network: "engine",
     isolation: "engine",
   });

@@ -60,8 +60,8 @@ function toEnforcement(report: Report, limits: SandboxLimits, host: Docker.HostC
     memory: isWithin(numberOf(report, "memory_limit"), limits.memoryBytes),
     cpu: isWithin(cpusOf(report), limits.cpus + 0.01),
     processes: isWithin(numberOf(report, "process_limit"), limits.processes),
-    // Each file, not their sum: engines have quotas only on few file systems.
-    disk: numberOf(report, "file_limit") <= limits.diskBytes ? "rlimit" : "none",
+    // Each file by a limit of the kernel; their sum is counted, and who has too much is stopped.
+    disk: numberOf(report, "file_limit") <= limits.diskBytes ? "watchdog" : "none",
     network: host.NetworkMode === "none" ? "engine" : "none",
     isolation: "engine",
   };
