@@ -20,6 +20,8 @@ const Step = z.union([
   z.strictObject({ edit: z.strictObject({ path: z.string(), content: z.string(), ask: z.boolean().default(false) }) }),
   /** A tool that goes on until the file is there, or until it is cancelled. */
   z.strictObject({ hold: z.string() }),
+  /** A command of a shell, for which it asks. */
+  z.strictObject({ run: z.string(), id: z.string().optional() }),
   /** Says what was steered into this turn. */
   z.strictObject({ tell_steered: z.literal(true) }),
   /** Says how many prompts this session had before. */
@@ -41,12 +43,17 @@ interface Session {
   readonly cwd: string;
   readonly steered: string[];
   prompts: number;
+  /** How much of the plan is played. */
+  planned: number;
   unfinished: string | undefined;
   running: number;
   isCancelled: boolean;
   isDeaf: boolean;
   onCancel: () => void;
 }
+
+/** What it does when its prompts are no scripts: each prompt plays on, up to the next word. */
+const PLAN = z.array(Step).parse(JSON.parse(process.env["SCRIPTED_PLAN"] ?? "[]"));
 
 /** How it takes messages into a running turn: `extension`, `fold` or `none`. */
 const STEER = process.env["SCRIPTED_STEER"] ?? "extension";
@@ -55,15 +62,16 @@ const sessions = new Map<string, Session>();
 
 const memoryOf = (id: string) => join(MEMORY, `${id}.json`);
 /** `unfinished` is the prompt that was being played: one that dies goes on with it when it is asked to. */
-function remember(id: string, { prompts, unfinished }: Pick<Session, "prompts" | "unfinished">): void {
+function remember(id: string, { prompts, planned, unfinished }: Session): void {
   mkdirSync(MEMORY, { recursive: true });
-  writeFileSync(memoryOf(id), JSON.stringify({ prompts, unfinished }));
+  writeFileSync(memoryOf(id), JSON.stringify({ prompts, planned, unfinished }));
 }
-function open(id: string, cwd: string, prompts = 0, unfinished?: string): void {
+function open(id: string, cwd: string, { prompts = 0, planned = 0, unfinished }: Partial<Session> = {}): void {
   sessions.set(id, {
     cwd,
     steered: [],
     prompts,
+    planned,
     unfinished,
     running: 0,
     isCancelled: false,
@@ -73,15 +81,25 @@ function open(id: string, cwd: string, prompts = 0, unfinished?: string): void {
 }
 function reopen(id: string, cwd: string): void {
   if (!existsSync(memoryOf(id))) throw RequestError.invalidParams({ sessionId: id });
-  const { prompts, unfinished } = z
-    .object({ prompts: z.number(), unfinished: z.string().optional() })
+  const kept = z
+    .object({ prompts: z.number(), planned: z.number(), unfinished: z.string().optional() })
     .parse(JSON.parse(readFileSync(memoryOf(id), "utf8")));
-  open(id, cwd, prompts, unfinished);
+  open(id, cwd, { ...kept, unfinished: kept.unfinished });
 }
 function find(id: string): Session {
   const session = sessions.get(id);
   if (session === undefined) throw RequestError.invalidParams({ sessionId: id });
   return session;
+}
+
+/** The plan from where it was left; what is begun counts as played. */
+function* playOn(id: string, session: Session): Generator<Step> {
+  for (let step = PLAN[session.planned]; step !== undefined; step = PLAN[session.planned]) {
+    session.planned += 1;
+    remember(id, session);
+    yield step;
+    if ("say" in step) return;
+  }
 }
 
 function parseScript(text: string): readonly Step[] {
@@ -116,11 +134,9 @@ const text = (value: string) => ({ type: "text", text: value });
 const say = (stage: Stage, value: string) =>
   stage.update({ sessionUpdate: "agent_message_chunk", content: text(value) });
 
-let calls = 0;
-
 async function edit(stage: Stage, step: Extract<Step, { edit: unknown }>["edit"]): Promise<void> {
   const path = join(stage.session.cwd, step.path);
-  const toolCallId = `call-${(calls += 1)}`;
+  const toolCallId = `call-${randomUUID()}`;
   const content = [{ type: "diff", path, oldText: null, newText: step.content }];
   const title = `Edit ${step.path}`;
   await stage.update({
@@ -132,28 +148,60 @@ async function edit(stage: Stage, step: Extract<Step, { edit: unknown }>["edit"]
     content,
     rawInput: { file_path: path },
   });
-  if (step.ask) {
-    const options = [
-      { optionId: "no-way", name: "Reject", kind: "reject_once" },
-      { optionId: "for-ever", name: "Always", kind: "allow_always" },
-      { optionId: "go", name: "Allow", kind: "allow_once" },
-    ];
-    const answer = z.object({ outcome: z.looseObject({ outcome: z.string(), optionId: z.string().optional() }) }).parse(
-      await stage.request(methods.client.session.requestPermission, {
-        toolCall: { toolCallId, title, content },
-        options,
-      }),
-    );
-    if (answer.outcome.optionId !== "go" && answer.outcome.optionId !== "for-ever")
-      return stage.update({ sessionUpdate: "tool_call_update", toolCallId, status: "failed" });
-  }
+  if (step.ask && !(await isAllowed(stage, { toolCallId, title, content })))
+    return stage.update({ sessionUpdate: "tool_call_update", toolCallId, status: "failed" });
   mkdirSync(dirname(path), { recursive: true });
   writeFileSync(path, step.content);
   await stage.update({ sessionUpdate: "tool_call_update", toolCallId, status: "completed", content });
 }
 
+const OPTIONS = [
+  { optionId: "no-way", name: "Reject", kind: "reject_once" },
+  { optionId: "for-ever", name: "Always", kind: "allow_always" },
+  { optionId: "go", name: "Allow", kind: "allow_once" },
+];
+
+async function isAllowed(stage: Stage, toolCall: Readonly<Record<string, unknown>>): Promise<boolean> {
+  const { outcome } = z
+    .object({ outcome: z.looseObject({ outcome: z.string(), optionId: z.string().optional() }) })
+    .parse(await stage.request(methods.client.session.requestPermission, { toolCall, options: OPTIONS }));
+  return outcome.optionId === "go" || outcome.optionId === "for-ever";
+}
+
+/** What it printed; its whole group ends when the turn is cancelled. */
+function runShell(command: string, session: Session): Promise<{ output: string; code: number | null }> {
+  return new Promise((resolve) => {
+    const child = spawn("sh", ["-c", command], { cwd: session.cwd, detached: true, stdio: ["ignore", "pipe", "pipe"] });
+    const chunks: Buffer[] = [];
+    for (const stream of [child.stdout, child.stderr]) stream.on("data", (bytes: Buffer) => chunks.push(bytes));
+    session.onCancel = () => process.kill(-(child.pid ?? 0), "SIGKILL");
+    child.once("close", (code) => {
+      session.onCancel = () => undefined;
+      resolve({ output: Buffer.concat(chunks).toString("utf8"), code });
+    });
+  });
+}
+
+async function run(stage: Stage, command: string, id: string = randomUUID()): Promise<void> {
+  const toolCallId = `call-${id}`;
+  const call = { toolCallId, title: command.slice(0, 200), kind: "execute", rawInput: { command } };
+  await stage.update({ sessionUpdate: "tool_call", status: "pending", ...call });
+  if (!(await isAllowed(stage, { toolCallId, title: call.title })))
+    return stage.update({ sessionUpdate: "tool_call_update", toolCallId, status: "failed" });
+  await stage.update({ sessionUpdate: "tool_call_update", toolCallId, status: "in_progress" });
+  const { output, code } = await runShell(command, stage.session);
+  if (stage.session.isCancelled) return;
+  const content = [{ type: "content", content: text(output) }];
+  await stage.update({
+    sessionUpdate: "tool_call_update",
+    toolCallId,
+    status: code === 0 ? "completed" : "failed",
+    content,
+  });
+}
+
 async function hold(stage: Stage, name: string): Promise<void> {
-  const toolCallId = `call-${(calls += 1)}`;
+  const toolCallId = `call-${randomUUID()}`;
   await stage.update({
     sessionUpdate: "tool_call",
     toolCallId,
@@ -184,6 +232,7 @@ async function play(stage: Stage, step: Step): Promise<string | undefined> {
   else if ("update" in step) await stage.update(step.update as Update);
   else if ("edit" in step) await edit(stage, step.edit);
   else if ("hold" in step) await hold(stage, step.hold);
+  else if ("run" in step) await run(stage, step.run, step.id);
   else if ("tell_steered" in step) await say(stage, `Steered: ${stage.session.steered.join("; ")}`);
   else if ("tell_memory" in step) await say(stage, `Prompts before: ${stage.session.prompts - 1}`);
   else if ("question" in step) {
@@ -263,7 +312,7 @@ agent({ name: "scripted-acp" })
       request: (method, more) => client.request(method, { sessionId: params.sessionId, ...more } as never),
     };
     try {
-      for (const step of parseScript(prompt)) {
+      for (const step of PLAN.length > 0 ? playOn(params.sessionId, session) : parseScript(prompt)) {
         const reason = await play(stage, step);
         if (session.isCancelled && !session.isDeaf) return { stopReason: "cancelled" as const };
         if (reason !== undefined) return { stopReason: reason as "end_turn" };

@@ -2,6 +2,7 @@
  * An agent server that speaks the protocol of OpenHands, written from its published schema: conversations over REST, events over
  * the numbered session socket and the older one. Its agents have no model: a message is a script, as a JSON list of steps.
  */
+import { spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { mkdirSync, writeFileSync } from "node:fs";
@@ -17,6 +18,8 @@ const Step = z.union([
   z.strictObject({ write: z.strictObject({ path: z.string(), content: z.string() }) }),
   /** A command that goes on until the test releases it, or until it is interrupted. */
   z.strictObject({ hold: z.string() }),
+  /** A command of a shell. */
+  z.strictObject({ run: z.string() }),
   z.strictObject({ tell_messages: z.literal(true) }),
   z.strictObject({ tool_error: z.string() }),
   z.strictObject({ fail: z.string() }),
@@ -54,12 +57,18 @@ interface Talk {
   isInterrupted: boolean;
   wake: () => void;
   answer: { accept: boolean } | undefined;
+  /** How much of the plan is played. */
+  planned: number;
+  isWanted: boolean;
+  stop: () => void;
 }
 
 export interface OpenHandsServerOptions {
   readonly key?: string;
   /** It has no numbered socket, as servers had none until 2026. */
   readonly isOld?: boolean;
+  /** What its agents do when messages are no scripts: each run plays on, up to the next word. */
+  readonly plan?: readonly object[];
 }
 
 export interface OpenHandsServer extends AsyncDisposable {
@@ -72,6 +81,25 @@ export interface OpenHandsServer extends AsyncDisposable {
   release(name: string): void;
   /** Cuts every connection. */
   drop(): void;
+}
+
+const isAtWork = ({ status }: Talk) => status === "running" || status === "waiting_for_confirmation";
+
+const parseScript = (text: string): readonly Step[] =>
+  text.startsWith("[") ? z.array(Step).parse(JSON.parse(text)) : [{ say: `You said: ${text}` }];
+
+/** What it printed; its whole group ends when the run is interrupted. */
+function runShell(talk: Talk, command: string): Promise<string> {
+  return new Promise((resolve) => {
+    const child = spawn("sh", ["-c", command], { cwd: talk.cwd, detached: true, stdio: ["ignore", "pipe", "pipe"] });
+    const chunks: Buffer[] = [];
+    for (const stream of [child.stdout, child.stderr]) stream.on("data", (bytes: Buffer) => chunks.push(bytes));
+    talk.stop = () => process.kill(-(child.pid ?? 0), "SIGKILL");
+    child.once("close", () => {
+      talk.stop = () => undefined;
+      resolve(Buffer.concat(chunks).toString("utf8"));
+    });
+  });
 }
 
 const readBody = async (request: IncomingMessage): Promise<unknown> => {
@@ -100,6 +128,15 @@ export async function startOpenHandsServer(options: OpenHandsServerOptions = {})
   const started: z.infer<typeof NewConversation>[] = [];
   const opened: string[] = [];
   const released = new Set<string>();
+  const plan = z.array(Step).parse(options.plan ?? []);
+  /** From where it was left; what is begun counts as played. */
+  function* playOn(talk: Talk): Generator<Step> {
+    for (let step = plan[talk.planned]; step !== undefined; step = plan[talk.planned]) {
+      talk.planned += 1;
+      yield step;
+      if ("say" in step) return;
+    }
+  }
 
   const toFrame = (isNumbered: boolean, event: LoggedEvent, seq?: number) =>
     JSON.stringify(
@@ -199,6 +236,8 @@ export async function startOpenHandsServer(options: OpenHandsServerOptions = {})
         await waitUntil(talk, () => released.has(step.hold) || talk.isInterrupted);
         return `${step.hold} is there`;
       });
+    else if ("run" in step)
+      await act(talk, "terminal", { kind: "TerminalAction", command: step.run }, () => runShell(talk, step.run));
     else if ("tell_messages" in step)
       append(talk, "MessageEvent", "agent", {
         llm_message: { role: "assistant", content: text(`Told: ${talk.messages.slice(1).join("; ")}`) },
@@ -216,15 +255,16 @@ export async function startOpenHandsServer(options: OpenHandsServerOptions = {})
   const run = async (talk: Talk) => {
     const given = talk.messages.at(-1) ?? "";
     talk.isInterrupted = false;
+    talk.isWanted = false;
     setStatus(talk, "running");
-    const steps = given.startsWith("[") ? z.array(Step).parse(JSON.parse(given)) : [{ say: `You said: ${given}` }];
     let status = "finished";
-    for (const step of steps) {
+    for (const step of plan.length > 0 ? playOn(talk) : parseScript(given)) {
       status = (await play(talk, step)) ?? status;
       if (talk.isInterrupted || status !== "finished") break;
     }
     append(talk, "ConversationStateUpdateEvent", "environment", { key: "stats", value: STATS });
     setStatus(talk, talk.isInterrupted ? "paused" : status);
+    if (talk.isWanted) void run(talk);
   };
 
   const send = (response: ServerResponse, status: number, body: unknown) => {
@@ -246,6 +286,9 @@ export async function startOpenHandsServer(options: OpenHandsServerOptions = {})
       isInterrupted: false,
       wake: () => undefined,
       answer: undefined,
+      planned: 0,
+      isWanted: false,
+      stop: () => undefined,
     };
     talks.set(talk.id, talk);
     append(talk, "SystemPromptEvent", "agent", {
@@ -261,9 +304,12 @@ export async function startOpenHandsServer(options: OpenHandsServerOptions = {})
       const said = message.content.map((part) => part.text).join("");
       talk.messages.push(said);
       append(talk, "MessageEvent", "user", { llm_message: { role: "user", content: message.content } });
-      if (message.run && talk.status !== "running") void run(talk);
+      // A message to a run that is about to stop begins the next one.
+      if (message.run && talk.isInterrupted && isAtWork(talk)) talk.isWanted = true;
+      else if (message.run && !isAtWork(talk)) void run(talk);
     } else if (verb === "interrupt") {
       talk.isInterrupted = true;
+      talk.stop();
       talk.wake();
     } else if (verb === "events/respond_to_confirmation") {
       talk.answer = z.looseObject({ accept: z.boolean() }).parse(body);

@@ -12,6 +12,8 @@ const CANCEL_MS = 15_000;
 
 const GO_ON = "Your program was restarted in the middle of this turn. Look at what is there and go on.";
 
+const CUT_OFF = "The worker was restarted while this ran.";
+
 type TurnOutcome =
   | { readonly kind: "ended"; readonly end: PromptEnd }
   | { readonly kind: "refused"; readonly error: unknown }
@@ -39,7 +41,15 @@ export function holdConversation(order: WorkOrder, open: OpenConversation, signa
     mark: structuredClone({ ...mark, permissions: permissions.getMark() }) as never,
     ...(receipt === undefined ? {} : { receipt }),
   });
-  const emit = (events: readonly AgentEvent[], receipt?: Receipt) => queue.push(record(events, receipt));
+  const follow = ({ event_type, event_data: { tool_use_id: id, tool } }: AgentEvent) => {
+    if (typeof id !== "string") return;
+    if (event_type === "agent.tool_use") mark.open.push({ id, tool: String(tool) });
+    if (event_type === "agent.tool_result") mark.open = mark.open.filter((one) => one.id !== id);
+  };
+  const emit = (events: readonly AgentEvent[], receipt?: Receipt) => {
+    for (const event of events) follow(event);
+    queue.push(record(events, receipt));
+  };
   const permissions = createPermissions({
     policy: order.permissionPolicy,
     clock: order.clock,
@@ -110,7 +120,7 @@ export function holdConversation(order: WorkOrder, open: OpenConversation, signa
     await leave();
   };
 
-  const follow = async (running: Conversation, text: string): Promise<TurnOutcome> => {
+  const followPrompt = async (running: Conversation, text: string): Promise<TurnOutcome> => {
     const ended = running.prompt(text).then(
       (end): TurnOutcome => ({ kind: "ended", end }),
       (error: unknown): TurnOutcome =>
@@ -164,7 +174,7 @@ export function holdConversation(order: WorkOrder, open: OpenConversation, signa
       ]);
       return "failed";
     }
-    const outcome = await follow(running, text);
+    const outcome = await followPrompt(running, text);
     if (outcome.kind === "closed") return "closed";
     permissions.abandon("the turn is over");
     const why = outcome.kind === "interrupted" ? "Interrupted." : "It did not end before the turn did.";
@@ -199,6 +209,17 @@ export function holdConversation(order: WorkOrder, open: OpenConversation, signa
       reason: message?.content ?? "interrupted",
       was_running: wasRunning,
       ...(message === undefined ? {} : { message_id: message.id }),
+    });
+
+  const toCutOff = ({ id, tool }: { id: string; tool: string }): AgentEvent =>
+    say("agent.tool_result", {
+      tool,
+      tool_use_id: id,
+      result: CUT_OFF,
+      result_truncated: false,
+      result_full_length: CUT_OFF.length,
+      is_error: true,
+      duration_ms: 0,
     });
 
   const begin = (text: string, message?: InboxMessage) => {
@@ -242,6 +263,7 @@ export function holdConversation(order: WorkOrder, open: OpenConversation, signa
 
   const run = async (): Promise<AgentEnd> => {
     let text: string | undefined;
+    if (mark.open.length > 0) emit(mark.open.map(toCutOff));
     if (earlier === undefined) {
       text = toFirstPrompt();
       begin(text);

@@ -11,11 +11,13 @@ const TalkMark = z.object({
   prompt: z.string().optional(),
   lastText: z.string(),
   cursor: z.int().optional(),
+  /** Tools that were begun and not ended. */
+  open: z.array(z.object({ id: z.string(), tool: z.string() })).default([]),
   permissions: z.unknown(),
 });
 export type TalkMark = z.infer<typeof TalkMark>;
 
-export const startMark = (): TalkMark => ({ v: 1, turn: 0, phase: "working", lastText: "", permissions: [] });
+export const startMark = (): TalkMark => ({ v: 1, turn: 0, phase: "working", lastText: "", open: [], permissions: [] });
 
 /** A mark that another version wrote is none. */
 export const parseMark = (mark: unknown): TalkMark | undefined => TalkMark.safeParse(mark).data;

@@ -84,8 +84,8 @@ test("a run is told as events, in order, with its turn, tools, files and cost", 
     tool: "TodoWrite",
     input: { todos: [{ content: "write", status: "in_progress" }] },
   });
-  expect(peer.data("agent.tool_use")[1]).toMatchObject({ tool: "Edit", tool_use_id: "call-1" });
-  expect(peer.data("agent.tool_result")[1]).toMatchObject({ tool_use_id: "call-1", is_error: false });
+  expect(peer.data("agent.tool_use")[1]).toMatchObject({ tool: "Edit" });
+  expect(peer.data("agent.tool_result")[1]).toMatchObject({ tool: "Edit", is_error: false });
   expect(peer.data("agent.completed")[0]).toMatchObject({
     success: true,
     stop_reason: "end_turn",

@@ -138,7 +138,9 @@ async function openConversation(ask: Ask, talk: Talk, before: string | undefined
 /** Follows one run after the other by what the log says. */
 function createRuns(ask: Ask, talk: Talk, narrator: OpenHandsNarrator, path: string) {
   let running: { resolve: (end: PromptEnd) => void; reject: (error: Error) => void } | undefined;
-  /** Something of this run was seen: only then an end is its end, and not that of the run before. */
+  /** What the run was begun with, until the log has it: what stands before belongs to earlier runs. */
+  let unheard: string | undefined;
+  /** Something of this run was seen: only then an end is its end, and not the state before it. */
   let isBegun = false;
   let isCancelled = false;
   let isConfirming = false;
@@ -179,7 +181,13 @@ function createRuns(ask: Ask, talk: Talk, narrator: OpenHandsNarrator, path: str
     }
   };
 
+  const hear = ({ kind, source, llm_message: message }: OpenHandsEvent) => {
+    if (unheard === undefined || kind !== "MessageEvent" || source === "agent") return;
+    if ((message?.content ?? []).some(({ text }) => text?.includes(unheard ?? "") === true)) unheard = undefined;
+  };
+
   const follow = (status: string) => {
+    if (unheard !== undefined) return;
     if (status === "running") isBegun = true;
     else if (status === "waiting_for_confirmation") {
       isBegun = true;
@@ -199,7 +207,8 @@ function createRuns(ask: Ask, talk: Talk, narrator: OpenHandsNarrator, path: str
   return {
     async onEvent(event: OpenHandsEvent, seq: number | undefined) {
       if (seq !== undefined) talk.setCursor(seq);
-      if (event.source === "agent") isBegun = true;
+      hear(event);
+      if (event.source === "agent" && unheard === undefined) isBegun = true;
       if (event.kind === "ConversationErrorEvent") {
         isBegun = true;
         failure = [event.code, event.detail].filter((part) => part !== undefined).join(": ");
@@ -209,7 +218,8 @@ function createRuns(ask: Ask, talk: Talk, narrator: OpenHandsNarrator, path: str
       if (event.kind === "ConversationStateUpdateEvent") followState(event);
       await talk.room();
     },
-    begin(): Promise<PromptEnd> {
+    begin(text: string): Promise<PromptEnd> {
+      unheard = text;
       const { promise, resolve, reject } = Promise.withResolvers<PromptEnd>();
       running = { resolve, reject };
       isBegun = false;
@@ -221,6 +231,9 @@ function createRuns(ask: Ask, talk: Talk, narrator: OpenHandsNarrator, path: str
       running?.reject(error);
       running = undefined;
     },
+    get isRunning() {
+      return running !== undefined;
+    },
     async cancel() {
       isCancelled = true;
       const { status } = await ask("POST", `${path}/interrupt`, {});
@@ -231,6 +244,12 @@ function createRuns(ask: Ask, talk: Talk, narrator: OpenHandsNarrator, path: str
     },
   };
 }
+
+const STOP_MS = 3_000;
+
+/** By a call of its own: the session's are aborted by now. */
+const stopRun = (server: Server, path: string) =>
+  createAsk(server, AbortSignal.timeout(STOP_MS))("POST", `${path}/interrupt`, {}).catch(() => undefined);
 
 export const connectOpenHands: OpenConversation = async (talk, before): Promise<Conversation> => {
   const server = await findServer(talk);
@@ -275,8 +294,13 @@ export const connectOpenHands: OpenConversation = async (talk, before): Promise<
       sessionId: id,
       resumed,
       canSteer: true,
+      // Nobody would watch a run that goes on; the server itself may belong to others.
+      async end() {
+        if (runs.isRunning) await stopRun(server, path);
+        await end();
+      },
       async prompt(text) {
-        const ended = runs.begin();
+        const ended = runs.begin(text);
         ended.catch(() => undefined); // told below, once the message was taken
         try {
           await send(text);
@@ -299,7 +323,6 @@ export const connectOpenHands: OpenConversation = async (talk, before): Promise<
         return runs.costUsd;
       },
       gone,
-      end,
     };
   } catch (error) {
     await end();
