@@ -3,6 +3,7 @@ import { agentPackageEndpoints } from "./endpoints/agent-packages.ts";
 import { costEndpoints } from "./endpoints/costs.ts";
 import { credentialEndpoints } from "./endpoints/credentials.ts";
 import { eventEndpoints } from "./endpoints/events.ts";
+import { guardianActionEndpoints } from "./endpoints/guardian-actions.ts";
 import { guardianEndpoints } from "./endpoints/guardian.ts";
 import { gitEndpoints } from "./endpoints/git.ts";
 import { insideEndpoints } from "./endpoints/inside.ts";
@@ -27,6 +28,7 @@ export const api = {
   ...permissionEndpoints,
   ...workerEndpoints,
   ...guardianEndpoints,
+  ...guardianActionEndpoints,
   ...agentPackageEndpoints,
   ...ticketEndpoints,
   ...taskEndpoints,

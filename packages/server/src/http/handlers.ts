@@ -24,14 +24,13 @@ import { readSpine } from "../app/read-spine.ts";
 import { openRestored } from "../app/resume-run.ts";
 import { readStateAt } from "../app/read-state.ts";
 import { readSandboxTask } from "../app/read-task.ts";
-import { pageAnalyses, pageConductorAnalyses, readDashboard, readMonitorHealth } from "../app/read-monitor.ts";
-import { pageInterventions, readSupervision } from "../app/read-supervision.ts";
 import { receiveMessages } from "../app/receive-messages.ts";
 import { sendMessage } from "../app/send-message.ts";
 import { beat, getAssignment } from "../app/serve-worker.ts";
 import { startDemo } from "../app/start-demo.ts";
 import { person, worker, type Handlers } from "./context.ts";
 import { costHandlers } from "./serve-costs.ts";
+import { guardianHandlers } from "./serve-guardian.ts";
 import { workHandlers } from "./serve-work.ts";
 import { gitHandlers } from "./git-handlers.ts";
 import { CLEARED_SESSION_COOKIE, parseSessionCookie, toSessionCookie } from "./session-cookie.ts";
@@ -182,13 +181,6 @@ export const handlers: Handlers = {
   answerPermission: (context, { params, body }) =>
     answerRequest(context.deps, person(context), params, body, context.requestKey),
 
-  getSupervision: (context, { params }) => readSupervision(context.deps, params.sandbox_id),
-  listInterventions: (context, { query }) => pageInterventions(context.deps, person(context), query),
-  listAnalyses: (context, { query }) => pageAnalyses(context.deps, person(context), query),
-  listConductorAnalyses: (context, { query }) => pageConductorAnalyses(context.deps, person(context), query),
-  getMonitorHealth: (context) => readMonitorHealth(context.deps, person(context)),
-  getDashboard: (context) => readDashboard(context.deps, person(context)),
-
   getAssignment: (context) => getAssignment(context.deps, worker(context)),
   getRestored: async (context, { params }) => {
     const blob = await openRestored(context.deps, worker(context), params.artifact_id);
@@ -203,4 +195,5 @@ export const handlers: Handlers = {
 
   ...workHandlers,
   ...costHandlers,
+  ...guardianHandlers,
 };

@@ -166,6 +166,11 @@ const BODIES: { readonly [Name in EndpointName]: Readonly<Record<string, unknown
   listPermissions: undefined,
   getSupervision: undefined,
   listInterventions: undefined,
+  emergencyCancelTask: { task_id: NOBODY, reason: "a" },
+  emergencyOverridePriority: { task_id: NOBODY, new_priority: "LOW", reason: "a" },
+  listGuardianActions: undefined,
+  getGuardianAction: undefined,
+  revertGuardianAction: { reason: "a" },
   listAnalyses: undefined,
   listConductorAnalyses: undefined,
   getMonitorHealth: undefined,
@@ -274,6 +279,7 @@ function toPath(endpoint: Endpoint, world: World, sandbox: TestSandbox): string 
     .replace(":artifact_id", ARTIFACT)
     .replace(":event_id", world.eventId)
     .replace(":budget_id", world.budgetId)
+    .replace(":action_id", "act-000000000000")
     .replace(":model", "a-model")
     .replace(":protocol", "gemini");
 }

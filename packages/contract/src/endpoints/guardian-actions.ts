@@ -1,0 +1,65 @@
+/** Emergency actions of people with authority, kept for the record and taken back where that is possible. */
+import { z } from "zod";
+import { endpoint } from "../endpoint.ts";
+import {
+  ActionRevert,
+  EmergencyCancel,
+  EmergencyPriority,
+  GuardianAction,
+  GuardianActionId,
+  GuardianActionType,
+} from "../resources/guardian-action.ts";
+import { page, Paging } from "./page.ts";
+
+const byAdmin = { access: "person", verb: "administer" } as const;
+const actionRef = z.object({ action_id: GuardianActionId });
+
+export const guardianActionEndpoints = {
+  emergencyCancelTask: endpoint({
+    method: "POST",
+    path: "/guardian/intervention/cancel-task",
+    summary: "Fail a task at once and stop its sandbox.",
+    body: EmergencyCancel,
+    reply: GuardianAction,
+    ...byAdmin,
+  }),
+  emergencyOverridePriority: endpoint({
+    method: "POST",
+    path: "/guardian/intervention/override-priority",
+    summary: "Set a task's priority against all else.",
+    body: EmergencyPriority,
+    reply: GuardianAction,
+    ...byAdmin,
+  }),
+  listGuardianActions: endpoint({
+    method: "GET",
+    path: "/guardian/actions",
+    access: "person",
+    verb: "read",
+    summary: "Emergency actions, newest first.",
+    query: z.strictObject({
+      ...Paging,
+      action_type: GuardianActionType.optional(),
+      target_entity: z.string().min(1).max(255).optional(),
+    }),
+    reply: page(GuardianAction),
+  }),
+  getGuardianAction: endpoint({
+    method: "GET",
+    path: "/guardian/actions/:action_id",
+    access: "person",
+    verb: "read",
+    summary: "One emergency action with what was before and after.",
+    params: actionRef,
+    reply: GuardianAction,
+  }),
+  revertGuardianAction: endpoint({
+    method: "POST",
+    path: "/guardian/actions/:action_id/revert",
+    summary: "Take an emergency action back: the old priority, or another try at the task.",
+    params: actionRef,
+    body: ActionRevert,
+    reply: GuardianAction,
+    ...byAdmin,
+  }),
+} as const;

@@ -1,0 +1,24 @@
+/** Which use case answers which endpoint of supervision. */
+import type { guardianActionEndpoints, guardianEndpoints } from "@drover/contract";
+import { cancelInEmergency, getAction, overridePriority, pageActions, revertAction } from "../app/act-in-emergency.ts";
+import { pageAnalyses, pageConductorAnalyses, readDashboard, readMonitorHealth } from "../app/read-monitor.ts";
+import { pageInterventions, readSupervision } from "../app/read-supervision.ts";
+import { person, type Handlers } from "./context.ts";
+
+type Names = keyof typeof guardianEndpoints | keyof typeof guardianActionEndpoints;
+
+export const guardianHandlers: Pick<Handlers, Names> = {
+  getSupervision: (context, { params }) => readSupervision(context.deps, params.sandbox_id),
+  listInterventions: (context, { query }) => pageInterventions(context.deps, person(context), query),
+  listAnalyses: (context, { query }) => pageAnalyses(context.deps, person(context), query),
+  listConductorAnalyses: (context, { query }) => pageConductorAnalyses(context.deps, person(context), query),
+  getMonitorHealth: (context) => readMonitorHealth(context.deps, person(context)),
+  getDashboard: (context) => readDashboard(context.deps, person(context)),
+
+  emergencyCancelTask: (context, { body }) => cancelInEmergency(context.deps, person(context), body),
+  emergencyOverridePriority: (context, { body }) => overridePriority(context.deps, person(context), body),
+  listGuardianActions: (context, { query }) => pageActions(context.deps, person(context), query),
+  getGuardianAction: (context, { params }) => getAction(context.deps, person(context), params.action_id),
+  revertGuardianAction: (context, { params, body }) =>
+    revertAction(context.deps, person(context), params.action_id, body.reason),
+};
