@@ -1,4 +1,4 @@
-/** One run each of the real agents over ACP: installed from npm, in a sandbox on this machine, through the gateway, on a model
+/** One run each of the real agents: installed from npm, in a sandbox on this machine, through the gateway, on a model
  *  that is played. */
 import type { IncomingHttpHeaders } from "node:http";
 import type { AgentName, Sandbox, StoredEvent } from "@drover/contract";
@@ -36,6 +36,13 @@ const SMOKES: readonly Smoke[] = [
     toKey: bearer,
     secret: "openai",
   },
+  // Not over ACP, and held to the same.
+  {
+    runtime: "claude",
+    tool: { name: "Bash", input: { command: COMMAND, description: "Make a file" } },
+    toKey: (headers) => headers["x-api-key"],
+    secret: "anthropic",
+  },
 ];
 
 async function readEvents(server: TestServer, id: string): Promise<readonly StoredEvent[]> {
@@ -55,7 +62,13 @@ describe.for(SMOKES)("$runtime", ({ runtime, tool, toKey, secret }) => {
       },
     });
     await using server = await startTestServer({
-      config: { ...config, agentsDir: AGENTS_CACHE, openaiBaseUrl: model.url, geminiBaseUrl: model.url },
+      config: {
+        ...config,
+        agentsDir: AGENTS_CACHE,
+        openaiBaseUrl: model.url,
+        geminiBaseUrl: model.url,
+        anthropicBaseUrl: model.url,
+      },
     });
     const body = { provider: "local", runtime, prompt: "Make a file." };
     const created = await server.call("POST", "/sandboxes", { body });
