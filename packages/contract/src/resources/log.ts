@@ -105,5 +105,12 @@ export const StateAt = z.object({
   event_count: z.int(),
   last_event_type: z.string().nullable(),
   last_event_at: Timestamp.nullable(),
+  /** Changes of files told by then, and the checkpoint that has the files. */
+  edits: z.int(),
+  checkpoint: z.object({ seq: z.int(), commit: z.string() }).nullable(),
+  /** Sent by then, and given to the agent by then. */
+  messages: z.int(),
+  messages_read: z.int(),
+  cost_usd: z.number(),
 });
 export type StateAt = z.infer<typeof StateAt>;
