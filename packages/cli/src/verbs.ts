@@ -14,6 +14,7 @@ import { ls } from "./verbs/ls.ts";
 import { monitor } from "./verbs/monitor.ts";
 import { pause } from "./verbs/pause.ts";
 import { permissions } from "./verbs/permissions.ts";
+import { pr } from "./verbs/pr.ts";
 import { prune } from "./verbs/prune.ts";
 import { resume } from "./verbs/resume.ts";
 import { rm } from "./verbs/rm.ts";
@@ -43,6 +44,7 @@ export const VERBS: readonly Verb[] = [
   guardian,
   monitor,
   agents,
+  pr,
   token,
   config,
   doctor,

@@ -2,6 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import type { ProjectId } from "@drover/contract";
+import fc from "fast-check";
 import { describe, expect } from "vitest";
 import { commitFiles, readCommitted } from "../../../testkit/src/git/commit-files.ts";
 import { test as base, type TestServer } from "../../../testkit/src/server.ts";
@@ -255,4 +256,45 @@ describe("convergence", () => {
       conflicts: [{ task_id: ids[1], files: [{ path: "picture.bin", kind: "binary" }] }],
     });
   });
+
+  test("on random repositories each merge is one with the fewest conflicts of its round, and nothing is lost", async ({
+    server,
+    yard,
+  }) => {
+    const edit = fc.record({ file: fc.nat(3), line: fc.nat(2) });
+    const repositories = fc.sample(
+      fc.array(fc.array(edit, { minLength: 1, maxLength: 3 }), { minLength: 3, maxLength: 4 }),
+      { seed: 42, numRuns: 3 },
+    );
+    const start = Object.fromEntries([0, 1, 2, 3].map((file) => [`f${file}.txt`, "0\n0\n0\n"]));
+    await yard.put("main", start);
+    for (const branches of repositories) {
+      const ticket = yard.ticket();
+      const works = branches.map((edits, who) =>
+        Object.fromEntries(
+          edits.map(({ file, line }) => [
+            `f${file}.txt`,
+            [0, 1, 2].map((at) => (at === line ? `${who + 1}\n` : "0\n")).join(""),
+          ]),
+        ),
+      );
+      const sources = await parallel(server, ticket, yard, works);
+      const { status, merged, conflicts } = await convergeTicket(
+        server.deps,
+        ticket,
+        { task_id: null, sources },
+        signal,
+      );
+      const { body } = await server.call("GET", `/merge-attempts?ticket_id=${ticket.id}`);
+      for (const { scores, merged: chosen } of body.items[0].rounds as {
+        scores: Record<string, { count: number }>;
+        merged: string | null;
+      }[]) {
+        const least = Math.min(...Object.values(scores).map((one) => one.count));
+        expect(chosen === null ? least > 0 : scores[chosen]?.count === least && least === 0).toBe(true);
+      }
+      expect([...merged, ...conflicts.map((one) => one.task_id)].toSorted()).toEqual(sources.toSorted());
+      expect(status).toBe(conflicts.length === 0 ? "completed" : "conflict");
+    }
+  }, 120_000);
 });

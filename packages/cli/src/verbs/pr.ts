@@ -1,0 +1,105 @@
+/** drover pr: pull requests of projects, at whichever Git host. */
+import { MergeMethod, PullRequestState, type PullRequest, type PullRequestDetail } from "@drover/contract";
+import { takePositionals } from "../arguments.ts";
+import { connect } from "../connection.ts";
+import { toElapsed } from "../elapsed.ts";
+import { EXIT, UsageError } from "../exit-code.ts";
+import { formatTable } from "../table.ts";
+import type { Arguments, Context, Verb } from "../verb.ts";
+
+function formatPulls(pulls: readonly PullRequest[], now: Date, width: number): readonly string[] {
+  const rows = pulls.map((one) => [
+    one.id,
+    one.state,
+    String(one.number),
+    `${toElapsed(one.created_at, now)} ago`,
+    one.title,
+  ]);
+  return formatTable(["ID", "STATE", "NUMBER", "OPENED", "TITLE"], rows, width);
+}
+
+function formatPull(pull: PullRequestDetail): readonly string[] {
+  const merges = pull.mergeable === null ? "not known" : pull.mergeable ? "yes" : "no, it conflicts";
+  return [
+    `${pull.title} (${pull.state})`,
+    `branches    ${pull.head_branch} into ${pull.base_branch}`,
+    ...(pull.url === null ? [] : [`page        ${pull.url}`]),
+    ...(pull.state === "open" ? [`merges      ${merges}`] : []),
+    ...pull.conflicts.map(({ path, kind }) => `conflict    ${path} (${kind})`),
+    ...pull.checks.map(({ context, state, description }) => `check       ${state}: ${context} ${description}`),
+    ...pull.commits.map(({ id, subject }) => `commit      ${id.slice(0, 10)} ${subject}`),
+    ...pull.files.map((file) => `file        ${file.path} +${file.lines_added} -${file.lines_removed}`),
+  ];
+}
+
+async function list(context: Context, args: Arguments): Promise<number> {
+  takePositionals(pr, args, 1, 1);
+  const state = args.get("state");
+  const parsed = PullRequestState.optional().safeParse(state);
+  if (!parsed.success) throw new UsageError(`--state is one of ${PullRequestState.options.join(", ")}`, pr.name);
+  const query = {
+    limit: 100,
+    ...(parsed.data === undefined ? {} : { state: parsed.data }),
+    ...(args.get("project") === undefined ? {} : { project_id: args.get("project") }),
+    ...(args.get("ticket") === undefined ? {} : { ticket_id: args.get("ticket") }),
+  };
+  const { items } = await connect(context, args).listPulls({ query }, { signal: context.signal });
+  if (args.has("json")) context.print(JSON.stringify(items, null, 2));
+  else for (const line of formatPulls(items, context.now(), context.width)) context.print(line);
+  return EXIT.ok;
+}
+
+async function show(context: Context, args: Arguments): Promise<number> {
+  const [, pull_id = ""] = takePositionals(pr, args, 2, 2);
+  const pull = await connect(context, args).getPull({ params: { pull_id } }, { signal: context.signal });
+  if (args.has("json")) context.print(JSON.stringify(pull, null, 2));
+  else if (args.has("diff")) context.print(pull.diff);
+  else for (const line of formatPull(pull)) context.print(line);
+  return EXIT.ok;
+}
+
+async function merge(context: Context, args: Arguments): Promise<number> {
+  const [, pull_id = ""] = takePositionals(pr, args, 2, 2);
+  const method = MergeMethod.safeParse(args.get("method") ?? "squash").data;
+  if (method === undefined) throw new UsageError(`--method is one of ${MergeMethod.options.join(", ")}`, pr.name);
+  const body = { method, delete_branch: !args.has("keep-branch") };
+  const merged = await connect(context, args).mergePull({ params: { pull_id }, body }, { signal: context.signal });
+  const line = `${merged.id} merged into ${merged.base_branch} as ${merged.merge_commit ?? ""}`;
+  context.print(args.has("json") ? JSON.stringify(merged, null, 2) : line);
+  return EXIT.ok;
+}
+
+async function close(context: Context, args: Arguments): Promise<number> {
+  const [, pull_id = ""] = takePositionals(pr, args, 2, 2);
+  const closed = await connect(context, args).closePull({ params: { pull_id } }, { signal: context.signal });
+  context.print(args.has("json") ? JSON.stringify(closed, null, 2) : `${closed.id} closed; its branch is kept`);
+  return EXIT.ok;
+}
+
+const ACTIONS: Readonly<Record<string, (context: Context, args: Arguments) => Promise<number>>> = {
+  list,
+  show,
+  merge,
+  close,
+};
+
+export const pr: Verb = {
+  name: "pr",
+  summary: "List, show, merge and close pull requests.",
+  usage: "list | show <id> | merge <id> | close <id>",
+  isRemote: true,
+  flags: [
+    { name: "project", value: "id", doc: "For list: of this project." },
+    { name: "ticket", value: "id", doc: "For list: of this ticket." },
+    { name: "state", value: "state", doc: "For list: open, merged or closed." },
+    { name: "diff", doc: "For show: the diff alone." },
+    { name: "method", value: "method", doc: "For merge: squash, merge or rebase (squash)." },
+    { name: "keep-branch", doc: "For merge: do not delete the branch afterwards." },
+  ],
+  async run(context, args) {
+    const [action = ""] = args.positionals;
+    const chosen = Object.hasOwn(ACTIONS, action) ? ACTIONS[action] : undefined;
+    if (chosen === undefined) throw new UsageError(`usage: drover ${pr.name} ${pr.usage}`, pr.name);
+    return chosen(context, args);
+  },
+};
