@@ -29,7 +29,7 @@ await using model = await startScriptedModel({
     arrivals[request.n] = performance.timeOrigin + performance.now();
     const round = request.n;
     if (round > ROUNDS * 2) return { text: "Enough." };
-    const command = `touch begun-${round}; until [ -e go-${round} ]; do :; done; date +%s%N > ended-${round}`;
+    const command = `touch begun-${round}; until [ -e go-${round} ]; do sleep 0.01; done; date +%s%N > ended-${round}`;
     return { tools: [{ name: "Bash", input: { command, description: "Wait" } }] };
   },
 });

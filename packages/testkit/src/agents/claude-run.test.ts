@@ -54,6 +54,8 @@ async function expectReferenceRun(run: ClaudeRun, file: string): Promise<void> {
   expect((await run.of("agent.tool_result")).at(-1)).toMatchObject({ result: ANSWER, is_error: false });
   expect(await run.of("agent.completed")).toMatchObject([{ success: true, final_output: `C(50,25) = ${ANSWER}.` }]);
   expect((await run.of("agent.heartbeat")).length).toBeGreaterThanOrEqual(1);
+  // Written by the gateway, which may be a moment behind the worker.
+  await run.untilCount("agent.usage", 5);
   expect(await run.of("agent.usage")).toHaveLength(5);
 }
 
