@@ -104,6 +104,23 @@ const SENTENCES: Readonly<Record<string, (data: JsonObject) => Sentence>> = {
     detail: join(readText(data, "sdk", "runtime"), readText(data, "model"), readText(data, "restored")),
     tone: "busy",
   }),
+  "agent.resumed": (data) => ({
+    title: "Session resumed",
+    detail: join(readText(data, "how"), readText(data, "reason")),
+    tone: "busy",
+  }),
+  "agent.transcript_saved": () => ({ title: "Transcript saved" }),
+  "workspace.unwatched": (data) => ({
+    title: "Changes are not tracked here",
+    detail: readText(data, "reason"),
+    tone: "warn",
+  }),
+  "cost.budget.warning": (data) => ({
+    title: "Most of a budget is used",
+    detail: readText(data, "reason"),
+    tone: "warn",
+  }),
+  "cost.budget.exceeded": (data) => ({ title: "A budget is used up", detail: readText(data, "reason"), tone: "bad" }),
   "agent.waiting": (data) => ({ title: "Waiting for a message", detail: readText(data, "message"), tone: "warn" }),
   "agent.interrupted": (data) => ({ title: "Turn interrupted", detail: readText(data, "reason"), tone: "warn" }),
   "agent.turn_complete": (data) => ({ title: `Turn complete`, detail: readText(data, "stop_reason") }),

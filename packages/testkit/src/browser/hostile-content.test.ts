@@ -48,7 +48,7 @@ test("markup, images, links, terminal sequences and file names of an agent do no
       .locator("#app img, #app iframe, #app script, #app a[href^='javascript:'], #app a[href^='data:']")
       .count(),
   ).toBe(0);
-  await page.goto(product.url);
+  await page.goto(`${product.url}/sandboxes`);
   await eventually(() => page.getByRole("listitem").filter({ hasText: "as a title" }).count()).toBe(1);
   expect(await page.evaluate(() => "hacked" in window)).toBe(false);
 });

@@ -2,10 +2,13 @@
 import { useMutation } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { LoaderCircle, Play, Plus } from "lucide-react";
+import { lazy, Suspense } from "react";
 import { client } from "../data/client.ts";
 import { Button } from "../ui/button.tsx";
 import { CopyButton } from "../ui/copy.tsx";
 import { Problem } from "../ui/problem.tsx";
+
+const ClaudeDemo = lazy(() => import("../agents/claude-demo.tsx").then((module) => ({ default: module.ClaudeDemo })));
 
 const toCurl = (origin: string) =>
   `curl -X POST ${origin}/api/v1/sandboxes -H "Authorization: Bearer $DROVER_TOKEN" -H "Content-Type: application/json" -d '{"provider":"external","prompt":"Say hello"}'`;
@@ -13,7 +16,7 @@ const toCurl = (origin: string) =>
 export function NoSandbox({ onCreate }: { readonly onCreate: () => void }) {
   const navigate = useNavigate();
   const demo = useMutation({
-    mutationFn: () => client.startDemo({ body: {} }),
+    mutationFn: (runtime: "scripted" | "claude") => client.startDemo({ body: { runtime } }),
     onSuccess: (sandbox) => navigate({ to: "/sandboxes/$sandboxId", params: { sandboxId: sandbox.id } }),
   });
   const curl = toCurl(location.origin);
@@ -28,7 +31,7 @@ export function NoSandbox({ onCreate }: { readonly onCreate: () => void }) {
         </p>
       </div>
       <div className="flex flex-wrap justify-center gap-2.5">
-        <Button look="solid" size="large" onClick={() => demo.mutate()} disabled={demo.isPending}>
+        <Button look="solid" size="large" onClick={() => demo.mutate("scripted")} disabled={demo.isPending}>
           {demo.isPending ? (
             <LoaderCircle size={19} className="animate-spin" />
           ) : (
@@ -40,7 +43,10 @@ export function NoSandbox({ onCreate }: { readonly onCreate: () => void }) {
           <Plus size={18} /> Bring your own worker
         </Button>
       </div>
-      {demo.isError && <Problem error={demo.error} what="The demo did not start" onRetry={() => demo.mutate()} />}
+      {demo.isError && <Problem error={demo.error} what="The demo did not start" onRetry={() => demo.reset()} />}
+      <Suspense>
+        <ClaudeDemo isBusy={demo.isPending} onStart={() => demo.mutate("claude")} />
+      </Suspense>
       <div className="mt-4 w-full text-left">
         <p className="mb-1.5 text-xs text-ink-3">Or from a shell:</p>
         <div className="flex items-center gap-2 rounded-xl border border-line bg-surface py-1.5 pr-1.5 pl-3">
