@@ -6,7 +6,8 @@ import { bundleWeb, bundleWorker, WORKER_OUTPUT } from "../../../../scripts/bund
 import { ROOT } from "../../../../scripts/steps.ts";
 
 const KB = 1_000;
-const WORKER_LIMIT = 400 * KB;
+/** All runtimes are in it; agents themselves are not. */
+const WORKER_LIMIT = 500 * KB;
 const FIRST_LOAD_LIMIT = 200 * KB;
 
 /** `packages/x` for our own modules, the npm name for others; built-ins and virtual modules have no owner. */
