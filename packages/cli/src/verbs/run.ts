@@ -38,6 +38,9 @@ function toRequest(args: Arguments, prompt: string): NewSandbox {
     ...Object.fromEntries(Object.entries(FIELDS).map(([flag, field]) => [field, args.get(flag)])),
     env: parseAssignments(run, args, "env"),
     labels: parseAssignments(run, args, "label"),
+    budget_usd: parseAmount(args, "budget"),
+    resume_from: args.get("resume"),
+    ...(args.has("continuous") ? { continuous: true } : {}),
     ...(Object.values(resources).every((one) => one === undefined) ? {} : { resources }),
   };
   const parsed = NewSandbox.safeParse(given);
@@ -58,6 +61,9 @@ export const run: Verb = {
     { name: "model", value: "name", doc: "Which model the agent uses." },
     { name: "repo", value: "address", doc: "Repository that is checked out in the workspace." },
     { name: "branch", value: "name", doc: "Branch of the repository to start from." },
+    { name: "budget", value: "usd", doc: "What its models may cost; then it is paused and you are asked." },
+    { name: "resume", value: "id", doc: "Go on with the run of another sandbox: its files and its agent's memory." },
+    { name: "continuous", doc: "Work in iterations until evidence says that it is done." },
     { name: "memory", value: "gib", doc: "Memory of the sandbox in GiB." },
     { name: "cpu", value: "cores", doc: "Processor cores of the sandbox." },
     { name: "disk", value: "gib", doc: "Disk of the sandbox in GiB." },
