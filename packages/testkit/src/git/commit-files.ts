@@ -28,10 +28,14 @@ export function commitFiles(gitDir: string, commit: TestCommit): string {
     }
   }
   parts.push("get-mark :1\n", "reset refs/drover/scratch\nfrom 0000000000000000000000000000000000000000\n\n");
-  return execFileSync("git", ["--git-dir", gitDir, "fast-import", "--quiet", "--force"], {
-    input: Buffer.concat(parts.map((part) => Buffer.from(part))),
-    encoding: "utf8",
-  }).trim();
+  return execFileSync(
+    "git",
+    ["-c", "core.hooksPath=/dev/null", "--git-dir", gitDir, "fast-import", "--quiet", "--force"],
+    {
+      input: Buffer.concat(parts.map((part) => Buffer.from(part))),
+      encoding: "utf8",
+    },
+  ).trim();
 }
 
 /** What a file holds in a commit or branch; undefined when it is not there. */
