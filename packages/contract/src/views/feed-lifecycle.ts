@@ -109,7 +109,6 @@ const SENTENCES: Readonly<Record<string, (data: JsonObject) => Sentence>> = {
     detail: join(readText(data, "how"), readText(data, "reason")),
     tone: "busy",
   }),
-  "agent.transcript_saved": () => ({ title: "Transcript saved" }),
   "workspace.unwatched": (data) => ({
     title: "Changes are not tracked here",
     detail: readText(data, "reason"),

@@ -90,6 +90,7 @@ const FOLDS: Readonly<Record<string, FoldEvent>> = {
   "agent.message": foldSaid("message"),
   "agent.thinking": foldSaid("thinking"),
   "agent.assistant_message": foldBeside,
+  "agent.transcript_saved": foldBeside,
   "agent.user_message": foldAddressed,
   "agent.message_injected": foldAddressed,
   MESSAGE_QUEUED: foldAddressed,
