@@ -699,6 +699,7 @@ describe("bodies", () => {
     "setDependencies depends_on=[]",
     "setTaskTimeout timeout_seconds=1",
     "mergeBranch pr_number=1",
+    "keepGitHubToken token=null",
     "reportValidation passed=true",
     'reportValidation feedback=""',
   ]);
