@@ -12,7 +12,7 @@ import { loadProject, type ProjectRow } from "../store/projects.ts";
 import { insertAttempt, listAttempts, type AttemptRow } from "../store/task-attempts.ts";
 import { loadTask, updateTaskRow, type TaskRow } from "../store/tasks.ts";
 import { loadTicket, type TicketRow } from "../store/tickets.ts";
-import { ensureBranch } from "./task-branch.ts";
+import { requireRuntime } from "./agent-packages.ts";
 import { changeTask, draftTaskEvent, lockTask, moveTask } from "./change-task.ts";
 import { claimForValidation, claimReady } from "./claim-tasks.ts";
 import type { Deps } from "./deps.ts";
@@ -20,7 +20,9 @@ import { failWork } from "./end-task.ts";
 import { draftSandboxEvent, writeWithEvents } from "./event-log.ts";
 import { insertSandboxRow } from "./insert-sandbox.ts";
 import { joinTasksOnce } from "./join-tasks.ts";
+import { prepareResume } from "./resume-run.ts";
 import { refreshAround } from "./requeue-tasks.ts";
+import { ensureBranch } from "./task-branch.ts";
 
 const DISPATCHER = "orchestrator";
 
@@ -66,17 +68,20 @@ function toInput(deps: Deps, { task, ticket, project, kind }: Order, resumes: Sa
 }
 
 /** The sandbox's row is there before anything is started: whatever dies, nothing runs that no row knows. */
-async function assign(deps: Deps, order: Order, branch: string | null): Promise<boolean> {
+async function assign(deps: Deps, order: Order, branch: string | null, signal: AbortSignal): Promise<boolean> {
   const { task, project, kind } = order;
   const resumes = pickResume(kind, await listAttempts(deps.db, task.id));
   const input = toInput(deps, order, resumes);
-  if (input.provider !== "external") await deps.providers.open(input.provider);
-  return writeWithEvents(deps, async (tx, append) => {
+  if (input.provider !== "external") {
+    await deps.providers.open(input.provider);
+    await requireRuntime(deps, input.runtime);
+  }
+  const made = await writeWithEvents(deps, async (tx, append) => {
     const locked = await lockTask(tx, task.id);
     // Somebody cancelled it, or the claim was stale and another has it.
     const isMine =
       locked.claimed_by === deps.instance && locked.status === (kind === "work" ? "claiming" : "validating");
-    if (!isMine) return false;
+    if (!isMine) return undefined;
     const { row: sandbox, drafts } = await insertSandboxRow(tx, deps, {
       createdBy: DISPATCHER,
       source: "server",
@@ -103,7 +108,7 @@ async function assign(deps: Deps, order: Order, branch: string | null): Promise<
           old_status: "pending_validation",
         }),
       ]);
-      return true;
+      return sandbox;
     }
     const moved = await moveTask(tx, deps, locked, {
       on: "assigned",
@@ -111,18 +116,28 @@ async function assign(deps: Deps, order: Order, branch: string | null): Promise<
       data: { agent_id: sandbox.id, attempt: attempt.number, resumes },
     });
     await append([...drafts, ...moved.drafts]);
-    return true;
+    return sandbox;
   });
+  // Where a provider makes the sandbox this is a step of making it.
+  if (made?.provider === "external" && resumes !== null) await prepareResume(deps, made, signal);
+  return made !== undefined;
 }
 
 /** A spawn that fails is a failed try; a validator's goes back to wait for another. */
 async function giveBack(deps: Deps, order: Order, error: unknown): Promise<void> {
   const detail = error instanceof AppError ? error.message : String(error);
   deps.log.warn("task.spawn_failed", { task: order.task.id, reason: detail });
+  const isMine = (row: TaskRow) => row.claimed_by === deps.instance;
+  // The ticket is blocked by now: the task waits with it, and nothing is held against it.
+  if (order.kind === "work" && error instanceof AppError && error.code === "git.conflict") {
+    const release = { on: "released", reason: detail, patch: { claimed_by: null } } as const;
+    await changeTask(deps, order.task.id, (row) => (row.status === "claiming" && isMine(row) ? release : undefined));
+    return;
+  }
   if (order.kind === "validation") {
     const notBefore = new Date(deps.clock.now().getTime() + 5_000);
     await changeTask(deps, order.task.id, (row) =>
-      row.status === "validating" && row.claimed_by === deps.instance
+      row.status === "validating" && isMine(row)
         ? { on: "released", reason: detail, patch: { not_before: notBefore, claimed_by: null } }
         : undefined,
     );
@@ -130,7 +145,7 @@ async function giveBack(deps: Deps, order: Order, error: unknown): Promise<void>
   }
   await writeWithEvents(deps, async (tx, append) => {
     const row = await lockTask(tx, order.task.id);
-    if (row.status !== "claiming" || row.claimed_by !== deps.instance) return;
+    if (row.status !== "claiming" || !isMine(row)) return;
     const failure = { error: `Sandbox spawn failed: ${detail}`, outcome: "failed" as const };
     const { drafts } = await failWork(tx, deps, row, undefined, failure);
     await append(drafts);
@@ -147,7 +162,7 @@ async function start(deps: Deps, id: TaskId, kind: "work" | "validation", signal
     project: await loadProject.one(deps.db, task.project_id),
   };
   try {
-    return await assign(deps, order, await ensureBranch(deps, order.ticket, task, signal));
+    return await assign(deps, order, await ensureBranch(deps, order.ticket, task, signal), signal);
   } catch (error) {
     // Expected: the Git host or the provider is away or refuses. The task says so and is tried again.
     await giveBack(deps, order, error);

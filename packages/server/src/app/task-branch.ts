@@ -1,20 +1,92 @@
-/** The branch that a task's sandbox works on. */
+/** The branch that a task's sandbox works on: the ticket's, or one of its own while others work beside it. */
+import { AppError } from "@drover/contract";
+import { findRepository, findTaskBranch } from "../store/git.ts";
 import type { SandboxRow } from "../store/sandboxes.ts";
-import type { TaskRow } from "../store/tasks.ts";
+import { listTicketTasks, type TaskRow } from "../store/tasks.ts";
 import type { TicketRow } from "../store/tickets.ts";
+import { ensureTaskBranch } from "./branch-workflow.ts";
+import { convergeTicket } from "./converge-ticket.ts";
 import type { Deps } from "./deps.ts";
+import { changeTicket, draftTicketEvent } from "./manage-tickets.ts";
 
-/** None, as long as projects have no Git host. */
-export async function ensureBranch(
-  _deps: Deps,
-  _ticket: TicketRow,
-  _task: TaskRow,
-  _signal: AbortSignal,
-): Promise<string | null> {
-  return null;
+const TASKS_LIMIT = 10_000;
+const GONE: ReadonlySet<string> = new Set(["cancelled", "skipped", "failed"]);
+
+/** All that a task waits for, over whatever others. */
+function listBelow(tasks: ReadonlyMap<string, TaskRow>, id: string): ReadonlySet<string> {
+  const below = new Set<string>(tasks.get(id)?.depends_on);
+  // A set hands out what is added while it is walked.
+  for (const one of below) for (const next of tasks.get(one)?.depends_on ?? []) below.add(next);
+  return below;
 }
 
-/** What a worker says it has pushed must stand at the Git host. */
-export async function requireEvidence(_deps: Deps, _sandbox: SandboxRow, _commit: string | undefined): Promise<void> {
-  return undefined;
+/** Some other task of the ticket neither waits for this one nor is waited for by it. */
+export function isParallel(tasks: readonly TaskRow[], id: string): boolean {
+  const byId = new Map<string, TaskRow>(tasks.map((task) => [task.id, task]));
+  const below = listBelow(byId, id);
+  return tasks.some(
+    (other) => other.id !== id && !GONE.has(other.status) && !below.has(other.id) && !listBelow(byId, other.id).has(id),
+  );
+}
+
+/** Told on the ticket, because a person has to decide: new work on it waits until it is unblocked. */
+export async function blockByConflict(deps: Deps, ticket: TicketRow, cause: string): Promise<void> {
+  await changeTicket(deps, ticket.id, undefined, async (row) => {
+    if (row.is_blocked) return undefined;
+    const patch = {
+      is_blocked: true,
+      blocked_reason: "failing_checks" as const,
+      blocked_at: deps.clock.now(),
+      context: { ...row.context, blocked_cause: cause },
+    };
+    const told = { reason: "failing_checks", cause };
+    return { patch, drafts: [draftTicketEvent(deps, { ...row, ...patch }, "TICKET_BLOCKED", told, "server")] };
+  });
+}
+
+/** Brings the work of these tasks onto the ticket's branch. A conflict blocks the ticket; false then. */
+export async function converge(
+  deps: Deps,
+  ticket: TicketRow,
+  taskId: string | null,
+  sources: readonly string[],
+  signal: AbortSignal,
+): Promise<boolean> {
+  const own: string[] = [];
+  for (const id of sources) if ((await findTaskBranch.maybe(deps.db, id)) !== undefined) own.push(id);
+  if (own.length === 0) return true;
+  const { status, cause } = await convergeTicket(deps, ticket, { task_id: taskId, sources: own }, signal);
+  if (status === "completed") return true;
+  if (status === "failed") throw new AppError("git.unavailable", cause ?? "the branches could not be merged");
+  await blockByConflict(deps, ticket, cause ?? "branches conflict");
+  return false;
+}
+
+/** Null in a project without a repository. What came before is on the ticket's branch when the task begins. */
+export async function ensureBranch(
+  deps: Deps,
+  ticket: TicketRow,
+  task: TaskRow,
+  signal: AbortSignal,
+): Promise<string | null> {
+  if (!(await findRepository.one(deps.db, ticket.project_id)).is_there) return null;
+  const tasks = await listTicketTasks(deps.db, ticket.id, TASKS_LIMIT);
+  const below = listBelow(new Map<string, TaskRow>(tasks.map((one) => [one.id, one])), task.id);
+  if (!(await converge(deps, ticket, task.id, [...below], signal)))
+    throw new AppError("git.conflict", "branches of the tasks before conflict");
+  const { name } = await ensureTaskBranch(
+    deps,
+    { id: task.id, ticket, is_parallel: isParallel(tasks, task.id) },
+    signal,
+  );
+  return name;
+}
+
+/** What a worker says it has pushed must stand on its branch. */
+export async function requireEvidence(deps: Deps, sandbox: SandboxRow, commit: string | undefined): Promise<void> {
+  if (commit === undefined || sandbox.branch === null) return;
+  const { signal } = new AbortController();
+  const pushed = await deps.git.objects.resolve(sandbox.project_id, `refs/heads/${sandbox.branch}`, signal);
+  if (pushed !== commit)
+    throw new AppError("task.unproven", `branch ${sandbox.branch} stands at ${pushed ?? "nothing"}, not at ${commit}`);
 }
