@@ -8,6 +8,7 @@ import { doctor } from "./verbs/doctor.ts";
 import { events } from "./verbs/events.ts";
 import { exec } from "./verbs/exec.ts";
 import { guardian } from "./verbs/guardian.ts";
+import { graph } from "./verbs/graph.ts";
 import { toHelp } from "./verbs/help.ts";
 import { logs } from "./verbs/logs.ts";
 import { ls } from "./verbs/ls.ts";
@@ -21,6 +22,8 @@ import { rm } from "./verbs/rm.ts";
 import { run } from "./verbs/run.ts";
 import { send } from "./verbs/send.ts";
 import { show } from "./verbs/show.ts";
+import { task } from "./verbs/task.ts";
+import { ticket } from "./verbs/ticket.ts";
 import { token } from "./verbs/token.ts";
 import { up } from "./verbs/up.ts";
 import { worker } from "./verbs/worker.ts";
@@ -43,6 +46,9 @@ export const VERBS: readonly Verb[] = [
   prune,
   guardian,
   monitor,
+  ticket,
+  task,
+  graph,
   agents,
   pr,
   token,

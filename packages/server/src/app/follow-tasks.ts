@@ -3,7 +3,7 @@ import { TERMINAL_SANDBOX_STATES, type JsonObject, type SandboxId, type TaskId }
 import type { Db } from "../ports/db.ts";
 import { listEvents } from "../store/events.ts";
 import { loadSandbox, type SandboxRow } from "../store/sandboxes.ts";
-import { listMoved, loadOpenAttempt, markAttemptStarted } from "../store/task-attempts.ts";
+import { listMoved, loadOpenAttempt, loadSaidDone, markAttemptStarted } from "../store/task-attempts.ts";
 import { moveTask, lockTask, type Moved } from "./change-task.ts";
 import type { Deps } from "./deps.ts";
 import { failWork, finishWork, type Failure } from "./end-task.ts";
@@ -48,12 +48,14 @@ async function follow(tx: Db, deps: Deps, taskId: TaskId, sandboxId: SandboxId):
   if (attempt?.sandbox_id !== sandboxId || sandbox === undefined) return undefined;
   if (sandbox.state !== "pending" && sandbox.state !== "creating")
     await markAttemptStarted(tx, sandboxId, sandbox.started_at ?? deps.clock.now());
-  const isOver = sandbox.state === "completed" || TERMINAL_SANDBOX_STATES.has(sandbox.state);
+  // What was done was done, also where the sandbox has gone on or has ended since.
+  const isDone = sandbox.state === "completed" || (await loadSaidDone.one(tx, sandboxId)).is_done;
+  const isOver = isDone || TERMINAL_SANDBOX_STATES.has(sandbox.state);
   if (attempt.kind === "validation")
     return isOver
       ? settleValidation(tx, deps, row, attempt, await loadLast(tx, sandboxId, "agent.completed"))
       : undefined;
-  if (sandbox.state === "completed") return finishWork(tx, deps, row, attempt, await toResult(tx, sandboxId));
+  if (isDone) return finishWork(tx, deps, row, attempt, await toResult(tx, sandboxId));
   if (isOver) return failWork(tx, deps, row, attempt, await findFailure(tx, sandbox));
   return row.status === "assigned" ? moveTask(tx, deps, row, { on: "started" }) : undefined;
 }

@@ -78,6 +78,16 @@ export const endAttempt = command(
   where sandbox_id = ${sandboxId} and ended_at is null`,
 );
 
+/** The word by which an agent says that it is done; it counts also when the sandbox works on something else by now. */
+const saidDone = sql`exists (select 1 from events e where e.sandbox_id = s.id and e.event_type = 'agent.completed')`;
+
+export const loadSaidDone = query(
+  "task_attempts.said_done",
+  z.object({ is_done: z.boolean() }),
+  [SAMPLE_SANDBOX],
+  (sandboxId: SandboxId) => sql`select ${saidDone} as is_done from sandboxes s where s.id = ${sandboxId}`,
+);
+
 /** Tries under way whose sandbox has come further than their task knows. */
 export const listMoved = query(
   "task_attempts.moved",
@@ -87,7 +97,7 @@ export const listMoved = query(
   select a.task_id, a.sandbox_id, t.status, s.state
   from task_attempts a join tasks t on t.id = a.task_id join sandboxes s on s.id = a.sandbox_id
   where a.ended_at is null and (t.status = 'assigned' and s.state not in ('pending', 'creating')
-    or s.state in ('completed', 'failed', 'cancelled', 'terminated'))
+    or s.state in ('completed', 'failed', 'cancelled', 'terminated') or ${saidDone})
   order by a.created_at limit ${limit}`,
 );
 

@@ -1,0 +1,135 @@
+/** drover task: pieces of a ticket's work, and every try at them. */
+import type { Task } from "@drover/contract";
+import { takePositionals } from "../arguments.ts";
+import { connect } from "../connection.ts";
+import { toElapsed } from "../elapsed.ts";
+import { EXIT, UsageError } from "../exit-code.ts";
+import { formatFields, formatTable } from "../table.ts";
+import { toSafeLine } from "../terminal.ts";
+import type { Arguments, Context, Verb } from "../verb.ts";
+
+function showTask(context: Context, args: Arguments, one: Task): number {
+  const fields = formatFields([
+    ["task", [one.id]],
+    ["title", [toSafeLine(one.title)]],
+    ["state", [one.status]],
+    ["why", [toSafeLine(one.status_reason ?? "-")]],
+    ["priority", [one.priority]],
+    ["waits for", one.dependencies.depends_on.length === 0 ? ["nothing"] : one.dependencies.depends_on],
+    ["retries", [`${one.retry_count} of ${one.max_retries}`]],
+    ["sandbox", [one.sandbox_id ?? "-"]],
+    ["error", [toSafeLine(one.error_message ?? "-")]],
+  ]);
+  if (args.has("json")) context.print(JSON.stringify(one, null, 2));
+  else for (const line of fields) context.print(line);
+  return EXIT.ok;
+}
+
+async function create(context: Context, args: Arguments): Promise<number> {
+  const [, ticket_id = "", title = ""] = takePositionals(task, args, 3, 3);
+  const [description, priority] = [args.get("description"), args.get("priority")];
+  const body = {
+    ticket_id,
+    title,
+    ...(description === undefined ? {} : { description }),
+    ...(priority === undefined ? {} : { priority }),
+    owned_files: [...args.all("file")],
+    dependencies: { depends_on: [...args.all("after")] },
+    ...(args.has("force") ? { execution_config: { force_execute: true } } : {}),
+  };
+  return showTask(context, args, await connect(context, args).createTask({ body }, { signal: context.signal }));
+}
+
+async function list(context: Context, args: Arguments): Promise<number> {
+  takePositionals(task, args, 1, 1);
+  const query = { limit: 100, project_id: args.get("project"), ticket_id: args.get("ticket"), q: args.get("search") };
+  const { items } = await connect(context, args).listTasks({ query }, { signal: context.signal });
+  const now = context.now();
+  const rows = items.map((one) => [
+    one.id,
+    one.is_ready ? "ready" : one.status,
+    one.priority,
+    one.score.toFixed(2),
+    toElapsed(one.created_at, now),
+    one.title,
+  ]);
+  const lines = formatTable(["ID", "STATE", "PRIORITY", "SCORE", "AGE", "TITLE"], rows, context.width);
+  if (args.has("json")) context.print(JSON.stringify(items, null, 2));
+  else for (const line of lines) context.print(line);
+  return EXIT.ok;
+}
+
+async function show(context: Context, args: Arguments): Promise<number> {
+  const [, task_id = ""] = takePositionals(task, args, 2, 2);
+  return showTask(
+    context,
+    args,
+    await connect(context, args).getTask({ params: { task_id } }, { signal: context.signal }),
+  );
+}
+
+async function attempts(context: Context, args: Arguments): Promise<number> {
+  const [, task_id = ""] = takePositionals(task, args, 2, 2);
+  const { items } = await connect(context, args).listAttempts({ params: { task_id } }, { signal: context.signal });
+  const rows = items.map((one) => [
+    String(one.number),
+    one.kind,
+    one.outcome ?? "under way",
+    one.sandbox_id,
+    one.error_message ?? "",
+  ]);
+  if (args.has("json")) context.print(JSON.stringify(items, null, 2));
+  else
+    for (const line of formatTable(["NO", "KIND", "OUTCOME", "SANDBOX", "ERROR"], rows, context.width))
+      context.print(line);
+  return EXIT.ok;
+}
+
+async function cancel(context: Context, args: Arguments): Promise<number> {
+  const [, task_id = ""] = takePositionals(task, args, 2, 2);
+  const call = { params: { task_id }, body: {} };
+  const done = await connect(context, args).cancelTask(call, { signal: context.signal });
+  context.print(args.has("json") ? JSON.stringify(done, null, 2) : `${done.task_id} ${done.status}`);
+  return EXIT.ok;
+}
+
+async function retry(context: Context, args: Arguments): Promise<number> {
+  const [, task_id = ""] = takePositionals(task, args, 2, 2);
+  return showTask(
+    context,
+    args,
+    await connect(context, args).retryTask({ params: { task_id } }, { signal: context.signal }),
+  );
+}
+
+const ACTIONS: Readonly<Record<string, (context: Context, args: Arguments) => Promise<number>>> = {
+  create,
+  list,
+  show,
+  attempts,
+  cancel,
+  retry,
+};
+
+export const task: Verb = {
+  name: "task",
+  summary: "Create, list, cancel and retry tasks.",
+  usage: "create <ticket> <title> | list | show <id> | attempts <id> | cancel <id> | retry <id>",
+  isRemote: true,
+  flags: [
+    { name: "project", value: "id", doc: "For list: only those of this project." },
+    { name: "ticket", value: "id", doc: "For list: only those of this ticket." },
+    { name: "search", short: "q", value: "text", doc: "For list: only those that match the text." },
+    { name: "description", value: "text", doc: "For create: what to do." },
+    { name: "priority", value: "priority", doc: "For create: CRITICAL, HIGH, MEDIUM or LOW (MEDIUM)." },
+    { name: "after", value: "task", many: true, doc: "For create: waits for this task; may be repeated." },
+    { name: "file", value: "pattern", many: true, doc: "For create: a path that is its own; may be repeated." },
+    { name: "force", doc: "For create: start although the project does not start tasks by itself." },
+  ],
+  async run(context, args) {
+    const [action = ""] = args.positionals;
+    const chosen = Object.hasOwn(ACTIONS, action) ? ACTIONS[action] : undefined;
+    if (chosen === undefined) throw new UsageError(`usage: drover ${task.name} ${task.usage}`, task.name);
+    return chosen(context, args);
+  },
+};

@@ -1,0 +1,111 @@
+/** drover ticket: what somebody wants done. */
+import { TicketStatus, type Ticket } from "@drover/contract";
+import { takePositionals } from "../arguments.ts";
+import { connect } from "../connection.ts";
+import { toElapsed } from "../elapsed.ts";
+import { EXIT, UsageError } from "../exit-code.ts";
+import { formatFields, formatTable } from "../table.ts";
+import { toSafeLine } from "../terminal.ts";
+import type { Arguments, Context, Verb } from "../verb.ts";
+
+const toState = (one: Ticket): string =>
+  one.approval_status === "approved" ? (one.is_blocked ? `${one.status} (blocked)` : one.status) : one.approval_status;
+
+function showTicket(context: Context, args: Arguments, one: Ticket): number {
+  const fields = formatFields([
+    ["ticket", [one.id]],
+    ["title", [toSafeLine(one.title)]],
+    ["state", [toState(one)]],
+    ["priority", [one.priority]],
+    ["project", [one.project_id]],
+  ]);
+  if (args.has("json")) context.print(JSON.stringify(one, null, 2));
+  else for (const line of fields) context.print(line);
+  return EXIT.ok;
+}
+
+async function create(context: Context, args: Arguments): Promise<number> {
+  const [, title = ""] = takePositionals(ticket, args, 2, 2);
+  const [project_id, description, priority] = [args.get("project"), args.get("description"), args.get("priority")];
+  const body = {
+    title,
+    ...(project_id === undefined ? {} : { project_id }),
+    ...(description === undefined ? {} : { description }),
+    ...(priority === undefined ? {} : { priority }),
+    ...(args.has("quick") ? { workflow_mode: "quick" as const } : {}),
+    ...(args.has("force") ? { force_create: true } : {}),
+  };
+  return showTicket(context, args, await connect(context, args).createTicket({ body }, { signal: context.signal }));
+}
+
+async function list(context: Context, args: Arguments): Promise<number> {
+  takePositionals(ticket, args, 1, 1);
+  const query = { limit: 100, project_id: args.get("project"), q: args.get("search") };
+  const { items } = await connect(context, args).listTickets({ query }, { signal: context.signal });
+  const now = context.now();
+  const rows = items.map((one) => [one.id, toState(one), one.priority, toElapsed(one.created_at, now), one.title]);
+  if (args.has("json")) context.print(JSON.stringify(items, null, 2));
+  else
+    for (const line of formatTable(["ID", "STATE", "PRIORITY", "AGE", "TITLE"], rows, context.width))
+      context.print(line);
+  return EXIT.ok;
+}
+
+async function show(context: Context, args: Arguments): Promise<number> {
+  const [, ticket_id = ""] = takePositionals(ticket, args, 2, 2);
+  return showTicket(
+    context,
+    args,
+    await connect(context, args).getTicket({ params: { ticket_id } }, { signal: context.signal }),
+  );
+}
+
+async function move(context: Context, args: Arguments): Promise<number> {
+  const [, ticket_id = "", wanted = ""] = takePositionals(ticket, args, 3, 3);
+  const to_status = TicketStatus.safeParse(wanted).data;
+  if (to_status === undefined) throw new UsageError(`a ticket can be ${TicketStatus.options.join(", ")}`, ticket.name);
+  const call = { params: { ticket_id }, body: { to_status } };
+  return showTicket(context, args, await connect(context, args).transitionTicket(call, { signal: context.signal }));
+}
+
+async function approve(context: Context, args: Arguments): Promise<number> {
+  const [, ticket_id = ""] = takePositionals(ticket, args, 2, 2);
+  const call = { params: { ticket_id } };
+  return showTicket(context, args, await connect(context, args).approveTicket(call, { signal: context.signal }));
+}
+
+async function reject(context: Context, args: Arguments): Promise<number> {
+  const [, ticket_id = "", rejection_reason = ""] = takePositionals(ticket, args, 3, 3);
+  const call = { params: { ticket_id }, body: { rejection_reason } };
+  return showTicket(context, args, await connect(context, args).rejectTicket(call, { signal: context.signal }));
+}
+
+const ACTIONS: Readonly<Record<string, (context: Context, args: Arguments) => Promise<number>>> = {
+  create,
+  list,
+  show,
+  move,
+  approve,
+  reject,
+};
+
+export const ticket: Verb = {
+  name: "ticket",
+  summary: "Create, list, move and approve tickets.",
+  usage: "create <title> | list | show <id> | move <id> <state> | approve <id> | reject <id> <reason>",
+  isRemote: true,
+  flags: [
+    { name: "project", value: "id", doc: "The project." },
+    { name: "description", value: "text", doc: "For create: what is wanted." },
+    { name: "priority", value: "priority", doc: "For create: CRITICAL, HIGH, MEDIUM or LOW (MEDIUM)." },
+    { name: "quick", doc: "For create: begin at once, with one task." },
+    { name: "force", doc: "For create: also if there are tickets like it." },
+    { name: "search", short: "q", value: "text", doc: "For list: only those that match the text." },
+  ],
+  async run(context, args) {
+    const [action = ""] = args.positionals;
+    const chosen = Object.hasOwn(ACTIONS, action) ? ACTIONS[action] : undefined;
+    if (chosen === undefined) throw new UsageError(`usage: drover ${ticket.name} ${ticket.usage}`, ticket.name);
+    return chosen(context, args);
+  },
+};
