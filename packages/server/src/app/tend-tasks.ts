@@ -1,4 +1,5 @@
 /** Looks after tasks that would otherwise wait for ever: stale claims, times that are over, dependencies that failed. */
+import { stepTask } from "@drover/core";
 import type { TaskId } from "@drover/contract";
 import { listDoomed, listGivenUp, listOverdue, listRevived, listStaleClaims } from "../store/task-queue.ts";
 import { listTasksAmong, type TaskRow } from "../store/tasks.ts";
@@ -14,14 +15,19 @@ const BATCH = 200;
 
 async function changeEach(
   deps: Deps,
-  found: readonly { readonly id: TaskId }[],
+  found: readonly { readonly id: TaskId; readonly status_changed_at?: Date }[],
   toMove: (row: TaskRow) => Promise<TaskMove | undefined> | TaskMove | undefined,
 ): Promise<number> {
-  for (const { id } of found) {
+  for (const { id, status_changed_at: since } of found) {
     const [row] = await listTasksAmong(deps.db, [id]);
     const move = row === undefined ? undefined : await toMove(row);
     if (row === undefined || move === undefined) continue;
-    await changeTask(deps, id, (locked) => (locked.status === row.status ? move : undefined));
+    // Others look after tasks too: what has changed since it was found is left to the next look.
+    const isSame = (locked: TaskRow) =>
+      locked.status === row.status &&
+      locked.status_changed_at.getTime() === (since ?? row.status_changed_at).getTime() &&
+      stepTask(locked.status, move.on).ok;
+    await changeTask(deps, id, (locked) => (isSame(locked) ? move : undefined));
   }
   return found.length;
 }

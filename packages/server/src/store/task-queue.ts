@@ -205,10 +205,10 @@ const StateRow = z.object({ id: TaskId, status: TaskStatus });
 /** Claims whose claimer did not come to assign them, by the time of the claim. */
 export const listStaleClaims = query(
   "tasks.stale_claims",
-  StateRow,
+  StateRow.extend({ status_changed_at: z.date() }),
   [60, 10],
   (seconds: number, limit: number) => sql`
-  select id, status from tasks
+  select id, status, status_changed_at from tasks
   where status in ('claiming', 'validating') and status_changed_at < now() - make_interval(secs => ${seconds})
     and not exists (select 1 from task_attempts a where a.task_id = tasks.id and a.ended_at is null)
   order by status_changed_at limit ${limit}`,
