@@ -21,7 +21,7 @@ function listBelow(tasks: ReadonlyMap<string, TaskRow>, id: string): ReadonlySet
 }
 
 /** Some other task of the ticket neither waits for this one nor is waited for by it. */
-export function isParallel(tasks: readonly TaskRow[], id: string): boolean {
+function isParallel(tasks: readonly TaskRow[], id: string): boolean {
   const byId = new Map<string, TaskRow>(tasks.map((task) => [task.id, task]));
   const below = listBelow(byId, id);
   return tasks.some(
