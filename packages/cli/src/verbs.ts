@@ -3,6 +3,9 @@ import type { Verb } from "./verb.ts";
 import { answer } from "./verbs/answer.ts";
 import { agents } from "./verbs/agents.ts";
 import { attach } from "./verbs/attach.ts";
+import { budgets } from "./verbs/budgets.ts";
+import { costs } from "./verbs/costs.ts";
+import { prices } from "./verbs/prices.ts";
 import { config } from "./verbs/config.ts";
 import { doctor } from "./verbs/doctor.ts";
 import { events } from "./verbs/events.ts";
@@ -51,6 +54,9 @@ export const VERBS: readonly Verb[] = [
   graph,
   agents,
   pr,
+  costs,
+  budgets,
+  prices,
   token,
   config,
   doctor,
