@@ -7,7 +7,7 @@ import { report, toPercentiles } from "./result.ts";
 const CALLS = 150;
 const ROUNDS = 4;
 const AT_ONCE = 16;
-const EVENTS = 100;
+const EVENTS = 300;
 const EVERY_MS = 10;
 /** Its end comes apart from its beginning: before the end what was used is put on record. */
 const SHORT = { events: 3, every_ms: 5 };
@@ -56,9 +56,9 @@ function call({ url, token }: Side, metadata: object): Promise<{ firstMs: number
 }
 
 /** Bytes a second of many calls at once. */
-async function measureRate(side: Side, metadata: object): Promise<number> {
+async function measureRate(sides: readonly Side[], metadata: object): Promise<number> {
   const begin = performance.now();
-  const answers = await Promise.all(Array.from({ length: AT_ONCE }, () => call(side, metadata)));
+  const answers = await Promise.all(sides.map((side) => call(side, metadata)));
   return (answers.reduce((sum, one) => sum + one.bytes, 0) * 1_000) / (performance.now() - begin);
 }
 
@@ -67,9 +67,13 @@ const mean = (values: readonly number[]) => values.reduce((sum, value) => sum + 
 await using model = startChild("serve-model.ts");
 const modelUrl = await model.ask<string>("start");
 await using drover = await startDrover({ env: { ANTHROPIC_BASE_URL: modelUrl } });
-const sandbox = await drover.createSandbox();
 const direct: Side = { url: new URL(`${modelUrl}/v1/messages`), token: "none" };
-const ours: Side = { url: new URL(`${drover.url}/api/v1/gateway/anthropic/v1/messages`), token: sandbox.token };
+const gatewayUrl = new URL(`${drover.url}/api/v1/gateway/anthropic/v1/messages`);
+/** One agent each. */
+const agents: Side[] = [];
+for (let n = 0; n < AT_ONCE; n += 1) agents.push({ url: gatewayUrl, token: (await drover.createSandbox()).token });
+const [ours = direct] = agents;
+const directs = agents.map(() => direct);
 
 const firsts = { direct: [] as number[], ours: [] as number[] };
 for (let warm = 0; warm < 20; warm += 1) for (const side of [direct, ours]) await call(side, SHORT);
@@ -97,10 +101,10 @@ const full = { events: 20_000 };
 const rates = { direct: [] as number[], ours: [] as number[] };
 const fullRates = { direct: [] as number[], ours: [] as number[] };
 for (let round = 0; round < ROUNDS; round += 1) {
-  rates.direct.push(await measureRate(direct, paced));
-  rates.ours.push(await measureRate(ours, paced));
-  fullRates.direct.push(await measureRate(direct, full));
-  fullRates.ours.push(await measureRate(ours, full));
+  rates.direct.push(await measureRate(directs, paced));
+  rates.ours.push(await measureRate(agents, paced));
+  fullRates.direct.push(await measureRate(directs, full));
+  fullRates.ours.push(await measureRate(agents, full));
 }
 const ratio = mean(rates.ours) / mean(rates.direct);
 report({

@@ -40,8 +40,8 @@ const draftWarning = (deps: Deps, sandbox: SandboxRow, budget: BudgetRow): reado
 /** A model without a price is held against budgets at the dearest one known, so that a limit is one. */
 async function spend(tx: Db, deps: Deps, call: SettledCall, usd: number, isPriced: boolean) {
   const ids = (await lockBudgets(tx, call.scope)).map(({ id }) => id);
-  await deleteReservations(tx, call.callId);
   if (ids.length === 0) return [];
+  await deleteReservations(tx, call.callId);
   await spendBudgets(tx, ids, usd, isPriced ? 0 : 1);
   const due = (await listBudgetsById(tx, ids)).filter((row) =>
     isWarningDue(
