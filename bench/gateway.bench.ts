@@ -66,7 +66,7 @@ const mean = (values: readonly number[]) => values.reduce((sum, value) => sum + 
 
 await using model = startChild("serve-model.ts");
 const modelUrl = await model.ask<string>("start");
-await using drover = await startDrover({ env: { ANTHROPIC_BASE_URL: modelUrl } });
+await using drover = await startDrover(undefined, { ANTHROPIC_BASE_URL: modelUrl });
 const direct: Side = { url: new URL(`${modelUrl}/v1/messages`), token: "none" };
 const gatewayUrl = new URL(`${drover.url}/api/v1/gateway/anthropic/v1/messages`);
 /** One agent each. */
