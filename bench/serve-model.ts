@@ -1,5 +1,5 @@
 /** A vendor as a child of a benchmark: streams as many events as the path says, at the pace it says. */
-import { createServer, type ServerResponse } from "node:http";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { answer } from "./child.ts";
 
@@ -41,13 +41,15 @@ function stream(response: ServerResponse, events: number, everyMs: number): void
   push();
 }
 
-const server = createServer(async (request, response) => {
+async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
   let body = "";
   for await (const chunk of request) body += String(chunk);
   const { events = 1, every_ms = 0 } =
     (JSON.parse(body) as { metadata?: { events?: number; every_ms?: number } }).metadata ?? {};
   stream(response, events, every_ms);
-});
+}
+
+const server = createServer((request, response) => void serve(request, response));
 
 answer(
   {
