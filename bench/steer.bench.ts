@@ -1,5 +1,5 @@
-/** P6: a message sent while a tool runs, from its POST to the agent's own input, and in the model's next request each time; beside
- *  the old design's poll. What the agent itself takes from a tool's end to its next request is told beside it. */
+/** P6: a message sent while a tool runs: from the tool's end to the model's next request, which must hold it, beside the same way
+ *  without a message; and from its POST to the agent's input, beside the old design's poll. */
 import { mkdtemp, readFile, realpath, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -128,18 +128,33 @@ for (let round = 0; round < ROUNDS; round += 1) {
 }
 await rm(folder, { recursive: true, force: true, maxRetries: 5 });
 
-const ours = toPercentiles(samples.handed);
-const [steered, plain, poll] = [samples.steered, samples.plain, samples.poll].map(toPercentiles);
+const handedIn = toPercentiles(samples.handed);
+const steered = toPercentiles(samples.steered);
+const plain = toPercentiles(samples.plain);
+const poll = toPercentiles(samples.poll);
 report({
   id: "P6",
-  title: "message POST to the agent's input while a tool runs; in the model's next request in every round (p99)",
-  ours: ours.p99,
-  floor: poll?.p99 ?? null,
-  ratio: poll === undefined ? null : ours.p99 / poll.p99,
+  title: "from the tool's end to the model's next request, which holds the message (p99)",
+  ours: steered.p99,
+  floor: plain.p99,
+  ratio: steered.p99 / plain.p99,
   target: `<= ${TARGET_MS} ms p99`,
-  met: ours.p99 <= TARGET_MS,
+  met: steered.p99 <= TARGET_MS,
   n: ROUNDS,
-  ...ours,
+  ...steered,
   unit: "ms",
-  note: `the floor is the old design's 500 ms poll; the agent's own way from a tool's end to its next request took p50 ${steered?.p50.toFixed(1)} ms with a message and ${plain?.p50.toFixed(1)} ms without`,
+  note: `the floor is the same agent's way from a tool's end to its next request without a message (p50 ${plain.p50.toFixed(1)} ms): what a message adds is the difference`,
+});
+report({
+  id: "P6 (our part)",
+  title: "message POST to the agent's input while a tool runs (p99)",
+  ours: handedIn.p99,
+  floor: poll.p99,
+  ratio: handedIn.p99 / poll.p99,
+  target: `<= ${TARGET_MS} ms p99`,
+  met: handedIn.p99 <= TARGET_MS,
+  n: ROUNDS,
+  ...handedIn,
+  unit: "ms",
+  note: "the floor is the old design's 500 ms poll",
 });

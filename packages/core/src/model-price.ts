@@ -13,7 +13,7 @@ export interface ModelPrice {
   readonly cacheWrite: number | null;
 }
 
-/** When the vendors' public price lists were read for the table below. */
+/** The day the table below is meant to stand for. It was not compared with the vendors' lists: whoever relies on cost checks it. */
 export const SEED_PRICES_AS_OF = "2025-11-24";
 
 const row = (
