@@ -10,6 +10,12 @@ const ADVICE: Partial<Record<ClientErrorCode | ErrorCode, string>> = {
   "auth.required": "Give a valid token: --token-file <path>, or DROVER_TOKEN in the environment.",
   "auth.forbidden": "Use a token with a role that allows it; `drover token create` makes one.",
   "sandbox.not_found": "`drover ls --all` lists the sandboxes this token may see.",
+  "ticket.not_found": "`drover ticket list` lists them.",
+  "ticket.duplicate": "Add --force to make it anyway.",
+  "task.not_found": "`drover task list` lists them.",
+  "pull_request.not_found": "`drover pr list` lists them.",
+  "budget.not_found": "`drover budgets` lists them.",
+  "price.not_found": "`drover prices` lists them.",
   "token.not_found": "`drover token list` lists them.",
   "config.invalid": "`drover config` shows every setting and where it comes from.",
   "data_dir.newer": "Use the version of Drover that wrote it, or another --data-dir.",
@@ -27,7 +33,9 @@ export function describeError(error: unknown): string {
   }
   if (error instanceof ClientError || error instanceof AppError) {
     const lines = error.message.split("\n").map(toSentence);
-    const fields = error instanceof ClientError ? (error.problem?.errors ?? []) : [];
+    const told = error instanceof ClientError ? (error.problem?.errors ?? []) : [];
+    // A single wrong field is already what the message says.
+    const fields = told.filter((field) => !error.message.includes(`${field.path}: ${field.message}`));
     const advice = ADVICE[error.code];
     return [
       ...lines,

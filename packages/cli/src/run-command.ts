@@ -2,6 +2,7 @@
 import { parseArguments } from "./arguments.ts";
 import { describeError } from "./complaint.ts";
 import { EXIT, toExitCode, UsageError } from "./exit-code.ts";
+import { wrap } from "./terminal.ts";
 import type { Context, Verb } from "./verb.ts";
 import { VERBS } from "./verbs.ts";
 
@@ -30,7 +31,10 @@ export async function runCommand(context: Context, argv: readonly string[]): Pro
   } catch (error) {
     // An interrupted command has done what was asked of it last: to stop.
     if (context.signal.aborted) return EXIT.ok;
-    context.warn(`drover: ${describeError(error)}`);
+    const complaint = `drover: ${describeError(error)}`;
+    // Only words of our own are wrapped: a path or an address stays whole.
+    const isUsage = error instanceof UsageError && error.message.startsWith("usage: ");
+    context.warn(isUsage ? wrap(complaint, context.width).join("\n") : complaint);
     return toExitCode(error);
   }
 }

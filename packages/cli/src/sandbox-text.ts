@@ -1,8 +1,7 @@
 /** Sandboxes as text for people. */
 import type { Sandbox } from "@drover/contract";
 import { toElapsed } from "./elapsed.ts";
-import { formatFields, formatTable } from "./table.ts";
-import { toSafeText, wrap } from "./terminal.ts";
+import { formatTable, formatTexts } from "./table.ts";
 
 export function formatSandboxes(sandboxes: readonly Sandbox[], now: Date, width: number): readonly string[] {
   const rows = sandboxes.map((one) => [
@@ -56,10 +55,5 @@ export function formatSandbox(sandbox: Sandbox, now: Date, width: number): reado
     ["ended", at(sandbox.ended_at)],
     ["prompt", sandbox.prompt],
   ];
-  const room = width - 12;
-  return formatFields(
-    texts.flatMap(([name, value]) =>
-      value === null || value === "" ? [] : [[name, wrap(toSafeText(String(value)), room)] as const],
-    ),
-  );
+  return formatTexts(texts, width);
 }

@@ -1,5 +1,5 @@
 /** Rows in columns that together fit the terminal: the last column gives way. */
-import { cut, toSafeLine } from "./terminal.ts";
+import { cut, toSafeLine, toSafeText, wrap } from "./terminal.ts";
 
 const GAP = "  ";
 const lengthOf = (text: string) => Array.from(text).length;
@@ -25,5 +25,18 @@ export function formatFields(fields: readonly (readonly [string, readonly string
   const left = Math.max(0, ...fields.map(([name]) => name.length)) + GAP.length;
   return fields.flatMap(([name, lines]) =>
     lines.map((line, index) => `${(index === 0 ? name : "").padEnd(left)}${line}`.trimEnd()),
+  );
+}
+
+/** Texts of people and agents as fields: without escape sequences and wrapped; what is empty is left out. */
+export function formatTexts(
+  texts: readonly (readonly [string, string | number | null])[],
+  width: number,
+): readonly string[] {
+  const room = width - Math.max(0, ...texts.map(([name]) => name.length)) - GAP.length;
+  return formatFields(
+    texts.flatMap(([name, text]) =>
+      text === null || text === "" ? [] : [[name, wrap(toSafeText(String(text)), room)] as const],
+    ),
   );
 }

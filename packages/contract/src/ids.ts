@@ -11,7 +11,7 @@ export type SandboxId = z.infer<typeof SandboxId>;
 
 export const ProjectId = z
   .string()
-  .regex(new RegExp(`^project-${UUID}$`))
+  .regex(new RegExp(`^project-${UUID}$`), "is not the id of a project")
   .brand<"ProjectId">();
 export type ProjectId = z.infer<typeof ProjectId>;
 
@@ -48,13 +48,13 @@ export type EventId = z.infer<typeof EventId>;
 
 export const TaskId = z
   .string()
-  .regex(new RegExp(`^${UUID}$`))
+  .regex(new RegExp(`^${UUID}$`), "is not the id of a task")
   .brand<"TaskId">();
 export type TaskId = z.infer<typeof TaskId>;
 
 export const TicketId = z
   .string()
-  .regex(new RegExp(`^${UUID}$`))
+  .regex(new RegExp(`^${UUID}$`), "is not the id of a ticket")
   .brand<"TicketId">();
 export type TicketId = z.infer<typeof TicketId>;
 

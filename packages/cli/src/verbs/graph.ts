@@ -3,6 +3,7 @@ import { takePositionals } from "../arguments.ts";
 import { connect } from "../connection.ts";
 import { EXIT } from "../exit-code.ts";
 import { formatTable } from "../table.ts";
+import { toSafeLine } from "../terminal.ts";
 import type { Verb } from "../verb.ts";
 
 const short = (id: string) => id.slice(0, 8);
@@ -12,6 +13,7 @@ export const graph: Verb = {
   summary: "Show a ticket's tasks, what they wait for, and what decides the end.",
   usage: "<ticket>",
   isRemote: true,
+  details: "Tasks marked * decide when the ticket ends; the others may be late by their slack.",
   flags: [],
   async run(context, args) {
     const [ticket_id = ""] = takePositionals(graph, args, 1, 1);
@@ -35,10 +37,14 @@ export const graph: Verb = {
           .join(" ") || "-",
         node.label,
       ]);
-    for (const line of formatTable(["", "TASK", "STATE", "SLACK", "AFTER", "TITLE"], rows, context.width))
-      context.print(line);
+    if (rows.length === 0) context.print("The ticket has no tasks.");
+    else
+      for (const line of formatTable(["", "TASK", "STATE", "SLACK", "AFTER", "TITLE"], rows, context.width))
+        context.print(line);
     for (const { task_ids, example } of found.overlaps)
-      context.warn(`${short(task_ids[0])} and ${short(task_ids[1])} may both touch ${example}: one after the other`);
+      context.warn(
+        `${short(task_ids[0])} and ${short(task_ids[1])} may both touch ${toSafeLine(example)}: they run one after the other`,
+      );
     return EXIT.ok;
   },
 };

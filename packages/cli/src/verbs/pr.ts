@@ -1,34 +1,28 @@
 /** drover pr: pull requests of projects, at whichever Git host. */
-import { MergeMethod, PullRequestState, type PullRequest, type PullRequestDetail } from "@drover/contract";
+import { MergeMethod, PullRequestState, type PullRequestDetail } from "@drover/contract";
 import { takePositionals } from "../arguments.ts";
 import { connect } from "../connection.ts";
 import { toElapsed } from "../elapsed.ts";
 import { EXIT, UsageError } from "../exit-code.ts";
-import { formatTable } from "../table.ts";
+import { printList } from "../list-text.ts";
+import { formatFields } from "../table.ts";
+import { toSafeLine, toSafeText } from "../terminal.ts";
 import type { Arguments, Context, Verb } from "../verb.ts";
-
-function formatPulls(pulls: readonly PullRequest[], now: Date, width: number): readonly string[] {
-  const rows = pulls.map((one) => [
-    one.id,
-    one.state,
-    String(one.number),
-    `${toElapsed(one.created_at, now)} ago`,
-    one.title,
-  ]);
-  return formatTable(["ID", "STATE", "NUMBER", "OPENED", "TITLE"], rows, width);
-}
 
 function formatPull(pull: PullRequestDetail): readonly string[] {
   const merges = pull.mergeable === null ? "not known" : pull.mergeable ? "yes" : "no, it conflicts";
+  const facts: readonly (readonly [string, string])[] = [
+    ["branches", `${pull.head_branch} into ${pull.base_branch}`],
+    ...(pull.url === null ? [] : [["page", pull.url] as const]),
+    ...(pull.state === "open" ? [["merges", merges] as const] : []),
+    ...pull.conflicts.map(({ path, kind }) => ["conflict", `${path} (${kind})`] as const),
+    ...pull.checks.map(({ context, state, description }) => ["check", `${state}: ${context} ${description}`] as const),
+    ...pull.commits.map(({ id, subject }) => ["commit", `${id.slice(0, 10)} ${subject}`] as const),
+    ...pull.files.map((file) => ["file", `${file.path} +${file.lines_added} -${file.lines_removed}`] as const),
+  ];
   return [
-    `${pull.title} (${pull.state})`,
-    `branches    ${pull.head_branch} into ${pull.base_branch}`,
-    ...(pull.url === null ? [] : [`page        ${pull.url}`]),
-    ...(pull.state === "open" ? [`merges      ${merges}`] : []),
-    ...pull.conflicts.map(({ path, kind }) => `conflict    ${path} (${kind})`),
-    ...pull.checks.map(({ context, state, description }) => `check       ${state}: ${context} ${description}`),
-    ...pull.commits.map(({ id, subject }) => `commit      ${id.slice(0, 10)} ${subject}`),
-    ...pull.files.map((file) => `file        ${file.path} +${file.lines_added} -${file.lines_removed}`),
+    toSafeLine(`${pull.title} (${pull.state})`),
+    ...formatFields(facts.map(([name, text]) => [name, [toSafeLine(text)]])),
   ];
 }
 
@@ -43,9 +37,13 @@ async function list(context: Context, args: Arguments): Promise<number> {
     ...(args.get("project") === undefined ? {} : { project_id: args.get("project") }),
     ...(args.get("ticket") === undefined ? {} : { ticket_id: args.get("ticket") }),
   };
-  const { items } = await connect(context, args).listPulls({ query }, { signal: context.signal });
-  if (args.has("json")) context.print(JSON.stringify(items, null, 2));
-  else for (const line of formatPulls(items, context.now(), context.width)) context.print(line);
+  const page = await connect(context, args).listPulls({ query }, { signal: context.signal });
+  const now = context.now();
+  printList(context, args, page, {
+    header: ["ID", "STATE", "NUMBER", "OPENED", "TITLE"],
+    toRow: (one) => [one.id, one.state, String(one.number), `${toElapsed(one.created_at, now)} ago`, one.title],
+    nothing: "There are no such pull requests.",
+  });
   return EXIT.ok;
 }
 
@@ -53,7 +51,8 @@ async function show(context: Context, args: Arguments): Promise<number> {
   const [, pull_id = ""] = takePositionals(pr, args, 2, 2);
   const pull = await connect(context, args).getPull({ params: { pull_id } }, { signal: context.signal });
   if (args.has("json")) context.print(JSON.stringify(pull, null, 2));
-  else if (args.has("diff")) context.print(pull.diff);
+  // Through a pipe the diff is exact, so that it can be applied.
+  else if (args.has("diff")) context.print(context.console === undefined ? pull.diff : toSafeText(pull.diff));
   else for (const line of formatPull(pull)) context.print(line);
   return EXIT.ok;
 }

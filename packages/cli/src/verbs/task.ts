@@ -4,22 +4,28 @@ import { takePositionals } from "../arguments.ts";
 import { connect } from "../connection.ts";
 import { toElapsed } from "../elapsed.ts";
 import { EXIT, UsageError } from "../exit-code.ts";
-import { formatFields, formatTable } from "../table.ts";
-import { toSafeLine } from "../terminal.ts";
+import { printList } from "../list-text.ts";
+import { formatTexts } from "../table.ts";
 import type { Arguments, Context, Verb } from "../verb.ts";
 
 function showTask(context: Context, args: Arguments, one: Task): number {
-  const fields = formatFields([
-    ["task", [one.id]],
-    ["title", [toSafeLine(one.title)]],
-    ["state", [one.status]],
-    ["why", [toSafeLine(one.status_reason ?? "-")]],
-    ["priority", [one.priority]],
-    ["waits for", one.dependencies.depends_on.length === 0 ? ["nothing"] : one.dependencies.depends_on],
-    ["retries", [`${one.retry_count} of ${one.max_retries}`]],
-    ["sandbox", [one.sandbox_id ?? "-"]],
-    ["error", [toSafeLine(one.error_message ?? "-")]],
-  ]);
+  const fields = formatTexts(
+    [
+      ["task", one.id],
+      ["ticket", one.ticket_id],
+      ["title", one.title],
+      ["state", one.is_ready ? "ready" : one.status],
+      ["why", one.status_reason],
+      ["priority", one.priority],
+      ["after", one.dependencies.depends_on.join("\n") || "nothing"],
+      ["files", one.owned_files.join("\n") || null],
+      ["retries", `${one.retry_count} of ${one.max_retries}`],
+      ["sandbox", one.sandbox_id],
+      ["error", one.error_message],
+      ["wanted", one.description],
+    ],
+    context.width,
+  );
   if (args.has("json")) context.print(JSON.stringify(one, null, 2));
   else for (const line of fields) context.print(line);
   return EXIT.ok;
@@ -43,19 +49,19 @@ async function create(context: Context, args: Arguments): Promise<number> {
 async function list(context: Context, args: Arguments): Promise<number> {
   takePositionals(task, args, 1, 1);
   const query = { limit: 100, project_id: args.get("project"), ticket_id: args.get("ticket"), q: args.get("search") };
-  const { items } = await connect(context, args).listTasks({ query }, { signal: context.signal });
+  const page = await connect(context, args).listTasks({ query }, { signal: context.signal });
   const now = context.now();
-  const rows = items.map((one) => [
-    one.id,
-    one.is_ready ? "ready" : one.status,
-    one.priority,
-    one.score.toFixed(2),
-    toElapsed(one.created_at, now),
-    one.title,
-  ]);
-  const lines = formatTable(["ID", "STATE", "PRIORITY", "SCORE", "AGE", "TITLE"], rows, context.width);
-  if (args.has("json")) context.print(JSON.stringify(items, null, 2));
-  else for (const line of lines) context.print(line);
+  printList(context, args, page, {
+    header: ["ID", "STATE", "PRIORITY", "AGE", "TITLE"],
+    toRow: (one) => [
+      one.id,
+      one.is_ready ? "ready" : one.status,
+      one.priority,
+      toElapsed(one.created_at, now),
+      one.title,
+    ],
+    nothing: "There are no such tasks.",
+  });
   return EXIT.ok;
 }
 
@@ -70,18 +76,12 @@ async function show(context: Context, args: Arguments): Promise<number> {
 
 async function attempts(context: Context, args: Arguments): Promise<number> {
   const [, task_id = ""] = takePositionals(task, args, 2, 2);
-  const { items } = await connect(context, args).listAttempts({ params: { task_id } }, { signal: context.signal });
-  const rows = items.map((one) => [
-    String(one.number),
-    one.kind,
-    one.outcome ?? "under way",
-    one.sandbox_id,
-    one.error_message ?? "",
-  ]);
-  if (args.has("json")) context.print(JSON.stringify(items, null, 2));
-  else
-    for (const line of formatTable(["NO", "KIND", "OUTCOME", "SANDBOX", "ERROR"], rows, context.width))
-      context.print(line);
+  const page = await connect(context, args).listAttempts({ params: { task_id } }, { signal: context.signal });
+  printList(context, args, page, {
+    header: ["NO", "KIND", "OUTCOME", "SANDBOX", "ERROR"],
+    toRow: (one) => [String(one.number), one.kind, one.outcome ?? "under way", one.sandbox_id, one.error_message ?? ""],
+    nothing: "Nobody has tried it yet.",
+  });
   return EXIT.ok;
 }
 

@@ -4,21 +4,26 @@ import { takePositionals } from "../arguments.ts";
 import { connect } from "../connection.ts";
 import { toElapsed } from "../elapsed.ts";
 import { EXIT, UsageError } from "../exit-code.ts";
-import { formatFields, formatTable } from "../table.ts";
-import { toSafeLine } from "../terminal.ts";
+import { printList } from "../list-text.ts";
+import { formatTexts } from "../table.ts";
 import type { Arguments, Context, Verb } from "../verb.ts";
 
 const toState = (one: Ticket): string =>
   one.approval_status === "approved" ? (one.is_blocked ? `${one.status} (blocked)` : one.status) : one.approval_status;
 
 function showTicket(context: Context, args: Arguments, one: Ticket): number {
-  const fields = formatFields([
-    ["ticket", [one.id]],
-    ["title", [toSafeLine(one.title)]],
-    ["state", [toState(one)]],
-    ["priority", [one.priority]],
-    ["project", [one.project_id]],
-  ]);
+  const fields = formatTexts(
+    [
+      ["ticket", one.id],
+      ["title", one.title],
+      ["state", toState(one)],
+      ["why", one.rejection_reason ?? one.blocked_reason],
+      ["priority", one.priority],
+      ["project", one.project_id],
+      ["wanted", one.description],
+    ],
+    context.width,
+  );
   if (args.has("json")) context.print(JSON.stringify(one, null, 2));
   else for (const line of fields) context.print(line);
   return EXIT.ok;
@@ -41,13 +46,13 @@ async function create(context: Context, args: Arguments): Promise<number> {
 async function list(context: Context, args: Arguments): Promise<number> {
   takePositionals(ticket, args, 1, 1);
   const query = { limit: 100, project_id: args.get("project"), q: args.get("search") };
-  const { items } = await connect(context, args).listTickets({ query }, { signal: context.signal });
+  const page = await connect(context, args).listTickets({ query }, { signal: context.signal });
   const now = context.now();
-  const rows = items.map((one) => [one.id, toState(one), one.priority, toElapsed(one.created_at, now), one.title]);
-  if (args.has("json")) context.print(JSON.stringify(items, null, 2));
-  else
-    for (const line of formatTable(["ID", "STATE", "PRIORITY", "AGE", "TITLE"], rows, context.width))
-      context.print(line);
+  printList(context, args, page, {
+    header: ["ID", "STATE", "PRIORITY", "AGE", "TITLE"],
+    toRow: (one) => [one.id, toState(one), one.priority, toElapsed(one.created_at, now), one.title],
+    nothing: "There are no such tickets.",
+  });
   return EXIT.ok;
 }
 

@@ -1,0 +1,115 @@
+/** The verbs of tickets, tasks, money and supervision: the real binary against the real server. */
+import { execFile } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { expect } from "vitest";
+import { ADMIN_TOKEN, test, type TestServer } from "../../testkit/src/server.ts";
+import { EXIT } from "./exit-code.ts";
+
+const MAIN = fileURLToPath(new URL("main.ts", import.meta.url));
+/** Ends what hangs; nothing waits for it otherwise. */
+const LIMIT_MS = 60_000;
+const COLUMNS = 80;
+
+interface Ran {
+  readonly code: number | string | null;
+  readonly out: string;
+  readonly err: string;
+}
+
+const run = (server: Pick<TestServer, "url">, ...argv: readonly string[]) =>
+  new Promise<Ran>((done) => {
+    const env = { ...process.env, DROVER_URL: server.url, DROVER_TOKEN: ADMIN_TOKEN };
+    const child = execFile(process.execPath, [MAIN, ...argv], { env, timeout: LIMIT_MS }, (error, out, err) =>
+      done({ code: error === null ? 0 : (error.code ?? null), out, err }),
+    );
+    child.stdin?.end();
+  });
+
+/** What a person reads: it went well and fits the terminal. */
+async function read(server: TestServer, ...argv: readonly string[]): Promise<string> {
+  const { code, out, err } = await run(server, ...argv);
+  expect(code, `${argv.join(" ")}: ${err}`).toBe(EXIT.ok);
+  for (const line of out.split("\n")) expect(line.length, line).toBeLessThanOrEqual(COLUMNS);
+  return out;
+}
+
+async function readJson<T>(server: TestServer, ...argv: readonly string[]): Promise<T> {
+  const { code, out, err } = await run(server, ...argv, "--json");
+  expect(code, `${argv.join(" ")}: ${err}`).toBe(EXIT.ok);
+  return JSON.parse(out) as T;
+}
+
+interface Made {
+  readonly id: string;
+}
+
+const LONG = "Make the parser twice as fast and explain every change to those who maintain it";
+
+test("a ticket, its tasks and their order", async ({ server }) => {
+  expect(await read(server, "ticket", "list", "-q", "nothing is called so")).toBe("There are no such tickets.\n");
+  // Forced, because a second try of this test finds the ticket of the first.
+  const ticket = await readJson<Made>(server, "ticket", "create", LONG, "--priority", "HIGH", "--force");
+  const [shown, first] = await Promise.all([
+    read(server, "ticket", "show", ticket.id),
+    readJson<Made>(server, "task", "create", ticket.id, "measure"),
+  ]);
+  expect(shown).toContain(ticket.id);
+  expect(shown.replaceAll(/\s+/g, " ")).toContain(LONG);
+  const second = await readJson<Made>(server, "task", "create", ticket.id, "rewrite", "--after", first.id);
+  const [tickets, tasks, graph, task] = await Promise.all([
+    read(server, "ticket", "list"),
+    read(server, "task", "list", "--ticket", ticket.id),
+    read(server, "graph", ticket.id),
+    read(server, "task", "show", second.id),
+  ]);
+  expect(tickets).toMatch(new RegExp(`^${ticket.id} +\\S+ +HIGH `, "m"));
+  expect(tasks).toMatch(new RegExp(`^${first.id} .* measure$`, "m"));
+  expect(tasks).toMatch(new RegExp(`^${second.id} .* rewrite$`, "m"));
+  expect(graph).toMatch(new RegExp(` ${second.id.slice(0, 8)} .* ${first.id.slice(0, 8)} +rewrite$`, "m"));
+  expect(task).toMatch(new RegExp(`^after +${first.id}$`, "m"));
+  expect(await read(server, "task", "cancel", second.id)).toBe(`${second.id} cancelled\n`);
+  expect(await read(server, "task", "show", second.id)).toMatch(/^state +cancelled$/m);
+});
+
+test("money: costs, budgets and prices", async ({ server }) => {
+  expect(await read(server, "costs")).toMatch(/^\$0\.00 +0 +0 +0 +all models$/m);
+  const budget = await readJson<Made>(server, "budgets", "create", "global", "--limit", "5");
+  expect(await read(server, "budgets", "list")).toMatch(
+    new RegExp(`^${budget.id} +\\$0\\.00 +\\$5\\.00 .*global$`, "m"),
+  );
+  expect(await read(server, "prices", "set", "a-model-*", "--input", "3", "--output", "15")).toMatch(/ a-model-\*$/m);
+  expect(await read(server, "prices", "list")).toMatch(/^3 +15 +- +- +edited \S+ +a-model-\*$/m);
+  expect(await read(server, "budgets", "rm", budget.id)).toBe(`${budget.id} removed\n`);
+});
+
+test("agents, pull requests, supervision and permissions", async ({ server, sandbox }) => {
+  const [agents, pulls, monitor, guardian, permissions] = await Promise.all([
+    read(server, "agents", "list"),
+    read(server, "pr", "list"),
+    read(server, "monitor"),
+    read(server, "guardian", sandbox.id),
+    read(server, "permissions", sandbox.id),
+  ]);
+  expect(agents).toMatch(/^claude +\S+ /m);
+  expect(pulls).toBe("There are no such pull requests.\n");
+  expect(monitor).toMatch(/^tasks +\d+ pending, \d+ completed$/m);
+  expect(guardian).toMatch(new RegExp(`^${sandbox.id} is `));
+  expect(permissions).toBe("The agent asks for nothing.\n");
+});
+
+test("exit codes: not understood, refused, not reachable", async ({ server }) => {
+  const nowhere = { url: "http://127.0.0.1:1" };
+  const [wrong, refused, malformed, gone] = await Promise.all([
+    run(server, "budgets", "create", "global", "--limit", "5", "--warn-at", "much"),
+    run(server, "task", "show", "00000000-0000-4000-8000-000000000000"),
+    run(server, "task", "create", "not-an-id", "measure"),
+    run(nowhere, "ticket", "list"),
+  ]);
+  expect(wrong).toMatchObject({ code: EXIT.usage, out: "" });
+  expect(wrong.err).toContain("--warn-at takes a share");
+  expect(refused).toMatchObject({ code: EXIT.refused, out: "" });
+  expect(refused.err).toContain("`drover task list`");
+  expect(malformed.err).toBe("drover: body ticket_id: is not the id of a ticket.\n");
+  expect(gone).toMatchObject({ code: EXIT.unreachable, out: "" });
+  expect(gone.err).toContain("drover up");
+});
