@@ -43,7 +43,7 @@ export const graph: Verb = {
         context.print(line);
     for (const { task_ids, example } of found.overlaps)
       context.warn(
-        `${short(task_ids[0])} and ${short(task_ids[1])} may both touch ${toSafeLine(example)}: they run one after the other`,
+        `${short(task_ids[0])} and ${short(task_ids[1])} never run at once: both may touch ${toSafeLine(example)}`,
       );
     return EXIT.ok;
   },
