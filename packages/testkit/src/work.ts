@@ -1,5 +1,5 @@
 /** Tickets and tasks for tests, and workers of their sandboxes, played by hand. */
-import type { Sandbox, Task, TaskAttempt, TaskStatus } from "@drover/contract";
+import type { Sandbox, StoredEvent, Task, TaskAttempt, TaskStatus } from "@drover/contract";
 import { expect } from "vitest";
 import type { Answer } from "./http-call.ts";
 import type { TestServer } from "./server.ts";
@@ -47,6 +47,20 @@ export const loadTask = async (server: TestServer, id: string): Promise<Task> =>
 
 export const listAttempts = async (server: TestServer, id: string): Promise<readonly TaskAttempt[]> =>
   (await server.call("GET", `/tasks/${id}/attempts`)).body.items;
+
+/** What the agents of a task said with events of this type, in all tries at it. */
+export async function listDataOf(
+  server: TestServer,
+  { id }: Task,
+  type: string,
+): Promise<readonly StoredEvent["event_data"][]> {
+  const pages = (await listAttempts(server, id)).map(({ sandbox_id }) =>
+    server.call("GET", `/sandboxes/${sandbox_id}/events?limit=500&event_type=${type}`),
+  );
+  return (await Promise.all(pages)).flatMap(({ body }) =>
+    (body.events as readonly StoredEvent[]).map(({ event_data }) => event_data),
+  );
+}
 
 export const loadSandbox = async (server: TestServer, id: string): Promise<Sandbox> =>
   (await server.call("GET", `/sandboxes/${id}`)).body;

@@ -1,0 +1,107 @@
+/** A ticket of five tasks, two of them at once, on the builtin host: laid out for whatever agent plays it, and what must be true when it is done. */
+import { execFileSync } from "node:child_process";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { ProjectId, Task } from "@drover/contract";
+import { expect } from "vitest";
+import { openProjectGit } from "../../server/src/app/project-git.ts";
+import { commitFiles } from "./git/commit-files.ts";
+import type { TestServer } from "./server.ts";
+import { after } from "./work.ts";
+
+export type PartName = "ground" | "left" | "right" | "join" | "check";
+
+export interface Part {
+  readonly name: PartName;
+  /** What the agent writes. */
+  readonly path: string;
+  readonly content: string;
+  readonly after: readonly PartName[];
+}
+
+const toSide = (name: "left" | "right", n: number): Part => ({
+  name,
+  path: `${name}.mjs`,
+  content: `import { ground } from "./ground.mjs";\nexport const ${name} = ground + ${n};\n`,
+  after: ["ground"],
+});
+
+export const PARTS: readonly Part[] = [
+  { name: "ground", path: "ground.mjs", content: "export const ground = 10;\n", after: [] },
+  toSide("left", 1),
+  toSide("right", 2),
+  {
+    name: "join",
+    path: "total.mjs",
+    content: `import { left } from "./left.mjs";\nimport { right } from "./right.mjs";\nexport const total = left + right;\n`,
+    after: ["left", "right"],
+  },
+  { name: "check", path: "CHECKED.md", content: "checked\n", after: ["join"] },
+];
+
+const TESTS = `import assert from "node:assert";
+import { left } from "./left.mjs";
+import { right } from "./right.mjs";
+import { total } from "./total.mjs";
+assert.deepEqual([left, right, total], [11, 12, 23]);
+`;
+
+export interface CountingTicket {
+  readonly id: string;
+  readonly gitDir: string;
+  readonly tasks: Readonly<Record<PartName, Task>>;
+}
+
+/** The tests stand on main before anything else does; `toConfig` says how each task is run. */
+export async function layTicket(
+  server: TestServer,
+  toConfig: (part: Part) => Readonly<Record<string, unknown>>,
+): Promise<CountingTicket> {
+  const { signal } = new AbortController();
+  const project = await server.call("POST", "/projects", {
+    body: { name: "herd", autonomous_execution_enabled: true, settings: { provider: "local" } },
+  });
+  const projectId = project.body.id as ProjectId;
+  const git = await openProjectGit(server.deps, projectId);
+  await git.host.ensureRepository(git.repo, signal);
+  const gitDir = join(server.dataDir, "git", `${projectId}.git`);
+  const first = (await server.deps.git.objects.resolve(projectId, "refs/heads/main", signal)) ?? "";
+  const laid = commitFiles(gitDir, { parents: [first], files: { "test.mjs": TESTS }, message: "tests first" });
+  await git.host.ensureAdvanced(git.repo, "main", first, laid, signal);
+
+  const ticket = await server.call("POST", "/tickets", { body: { title: "Count the sheep", project_id: projectId } });
+  const id: string = ticket.body.id;
+  const tasks: Partial<Record<PartName, Task>> = {};
+  for (const part of PARTS) {
+    const before = part.after.flatMap((name) => tasks[name] ?? []);
+    const body = { ticket_id: id, title: part.name, execution_config: toConfig(part), ...after(...before) };
+    const made = await server.call("POST", "/tasks", { body });
+    if (made.status !== 201) throw new Error(`create a task: ${made.status} ${made.text}`);
+    tasks[part.name] = made.body;
+  }
+  return { id, gitDir, tasks: tasks as CountingTicket["tasks"] };
+}
+
+/** `done`, or another state, or why the ticket is blocked. */
+export async function readTicketStatus(server: TestServer, { id }: CountingTicket): Promise<string> {
+  const { body } = await server.call("GET", `/tickets/${id}`);
+  return body.is_blocked ? JSON.stringify(body.context) : body.status;
+}
+
+/** Both sides were merged, the pull request too, and the repository's own tests pass on main. */
+export async function expectDelivered(server: TestServer, { id, gitDir, tasks }: CountingTicket): Promise<void> {
+  const { body: merges } = await server.call("GET", `/merge-attempts?ticket_id=${id}`);
+  const merged = merges.items.flatMap((one: { merge_order: readonly string[] }) => one.merge_order);
+  expect(merged.toSorted()).toEqual([String(tasks.left.id), String(tasks.right.id)].toSorted());
+  const { body: pulls } = await server.call("GET", `/pulls?ticket_id=${id}`);
+  expect(pulls.items).toMatchObject([{ state: "merged", ticket_id: id }]);
+
+  const clone = await mkdtemp(join(tmpdir(), "drover-main-"));
+  try {
+    execFileSync("git", ["clone", "--quiet", "--branch", "main", gitDir, clone], { stdio: "ignore" });
+    execFileSync(process.execPath, ["test.mjs"], { cwd: clone });
+  } finally {
+    await rm(clone, { recursive: true, force: true });
+  }
+}
