@@ -52,7 +52,7 @@ async function show(context: Context, args: Arguments): Promise<number> {
   const pull = await connect(context, args).getPull({ params: { pull_id } }, { signal: context.signal });
   if (args.has("json")) context.print(JSON.stringify(pull, null, 2));
   // Through a pipe the diff is exact, so that it can be applied.
-  else if (args.has("diff")) context.print(context.console === undefined ? pull.diff : toSafeText(pull.diff));
+  else if (args.has("diff")) context.write("out", context.console === undefined ? pull.diff : toSafeText(pull.diff));
   else for (const line of formatPull(pull)) context.print(line);
   return EXIT.ok;
 }
