@@ -8,6 +8,8 @@ import { runGit, spawnGit, type GitRun } from "./git/run-git.ts";
 const COMMITS = 250;
 const BUNDLE_LIMIT_MS = 10 * 60_000;
 const NOTHING = "0".repeat(40);
+/** Git knows it in every repository. */
+const EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
 /** What is read of a diff's summary; a longer one has more files than anybody lists. */
 const SUMMARY_BYTES = 8 * 1024 * 1024;
 
@@ -128,7 +130,10 @@ export function openBareRepositories(root: string): GitObjects {
       };
     },
     diff: async (repository, base, head, limitBytes, signal) => {
-      const range = ["--no-ext-diff", "--no-textconv", "--find-renames", `${base}...${head}`, "--"];
+      const { code } = await git(repository, { args: ["merge-base", base, head], answers: [1] }, signal);
+      // Histories that share nothing: all of the head is new.
+      const ends = code === 0 ? [`${base}...${head}`] : [EMPTY_TREE, head];
+      const range = ["--no-ext-diff", "--no-textconv", "--find-renames", ...ends, "--"];
       const summary = await git(
         repository,
         { args: ["diff", "--raw", "--numstat", "-z", ...range], limitBytes: SUMMARY_BYTES },

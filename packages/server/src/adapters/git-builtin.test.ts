@@ -129,3 +129,13 @@ test("a merge tells which files conflict and how, and a diff which files changed
   expect(patch).toContain("GIT binary patch");
   expect((await objects.diff(repo.projectId, ours, theirs, 100, signal)).isCut).toBe(true);
 });
+
+test("of a branch that shares no history everything is new", async () => {
+  const repo = toRepo();
+  await host.ensureRepository(repo, signal);
+  const [base, head] = ["a.txt", "b.txt"].map((path) =>
+    commitFiles(dirOf(repo), { parents: [], files: { [path]: "1\n" } }),
+  );
+  const { files } = await objects.diff(repo.projectId, base ?? "", head ?? "", 1_000_000, signal);
+  expect(files.map(({ path, change }) => [path, change])).toEqual([["b.txt", "created"]]);
+});
