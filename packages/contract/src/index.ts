@@ -34,6 +34,7 @@ export * from "./resources/permission.ts";
 export * from "./resources/project.ts";
 export * from "./resources/pull-request.ts";
 export * from "./resources/prune.ts";
+export * from "./resources/recorded-session.ts";
 export * from "./resources/sandbox.ts";
 export * from "./resources/supervision.ts";
 export * from "./resources/graph.ts";

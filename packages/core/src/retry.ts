@@ -7,6 +7,7 @@ const PERMANENT = [
   "authorization failed",
   "syntax error",
   "invalid argument",
+  "is not valid",
   "not found",
   "does not exist",
   "already exists",

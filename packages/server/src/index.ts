@@ -3,3 +3,4 @@ export { parseFault } from "./adapters/fault-env.ts";
 export { openLog } from "./adapters/log-pino.ts";
 export { findUnbuilt, probeDatabase, probeEngine, probeRedis } from "./probe.ts";
 export { startServer, type RunningServer, type ServerOptions } from "./main.ts";
+export { evaluateCorpus, type GuardianScore } from "./app/evaluate-corpus.ts";

@@ -1,10 +1,12 @@
 /** drover guardian: what supervision sees of a run, and what it did. */
 import type { Intervention, Supervision } from "@drover/contract";
+import { readFile } from "node:fs/promises";
+import type { GuardianScore } from "@drover/server";
 import { takePositionals } from "../arguments.ts";
 import { connect } from "../connection.ts";
-import { EXIT } from "../exit-code.ts";
+import { EXIT, UsageError } from "../exit-code.ts";
 import { formatTable } from "../table.ts";
-import type { Verb } from "../verb.ts";
+import type { Arguments, Context, Verb } from "../verb.ts";
 
 const LATEST = 50;
 
@@ -25,16 +27,62 @@ const formatDone = (items: readonly Intervention[], width: number): readonly str
         width,
       );
 
+const EVALUATE = "evaluate";
+const toFigure = (value: number | null): string => (value === null ? "-" : value.toFixed(2));
+
+function formatScore(
+  { sessions, healthy, signals, overall, healthyDisturbed }: GuardianScore,
+  width: number,
+): readonly string[] {
+  const rows = signals.map((one) => [
+    one.signal,
+    String(one.wanted),
+    String(one.raised),
+    toFigure(one.precision),
+    toFigure(one.recall),
+    one.delaySeconds === null ? "-" : `${Math.round(one.delaySeconds)} s`,
+  ]);
+  const disturbed = Object.entries(healthyDisturbed).map(
+    ([mode, rungs]) =>
+      `${mode}: ${
+        Object.entries(rungs)
+          .map(([rung, count]) => `${count} ${rung}`)
+          .join(", ") || "none"
+      }`,
+  );
+  return [
+    `${sessions} recorded runs, ${healthy} of them healthy.`,
+    ...formatTable(["SIGN", "WANTED", "RAISED", "PRECISION", "RECALL", "DELAY"], rows, width),
+    `All signs: precision ${toFigure(overall.precision)}, recall ${toFigure(overall.recall)}.`,
+    `Healthy runs disturbed: ${disturbed.join("; ")}.`,
+  ];
+}
+
+async function evaluate(context: Context, args: Arguments, path: string): Promise<number> {
+  const text = await readFile(path, "utf8").catch((cause: NodeJS.ErrnoException) => {
+    throw new UsageError(`${path} cannot be read: ${cause.code ?? cause.message}`, guardian.name);
+  });
+  // The server's package is large: only who evaluates loads it.
+  const { evaluateCorpus } = await import("@drover/server");
+  const score = evaluateCorpus(text);
+  if (args.has("json")) context.print(JSON.stringify(score, null, 2));
+  else for (const line of formatScore(score, context.width)) context.print(line);
+  return EXIT.ok;
+}
+
 export const guardian: Verb = {
   name: "guardian",
   summary: "What supervision sees of a run, and what the guardian did.",
-  usage: "[id] [flags]",
+  usage: "[id | evaluate <corpus>] [flags]",
   isRemote: true,
   flags: [],
   details:
-    "With an id: its condition, its signs of trouble with the events that make them, and what was done. Without: the latest of all.",
+    "With an id: its condition, its signs of trouble with the events that make them, and what was done. Without: the latest of all. `evaluate` plays recorded runs (one JSON object a line) to the signals and tells precision, recall and delay; it needs no server.",
   async run(context, args) {
-    const [sandbox_id] = takePositionals(guardian, args, 0, 1);
+    const [sandbox_id, corpus] = takePositionals(guardian, args, 0, 2);
+    if (sandbox_id === EVALUATE && corpus !== undefined) return evaluate(context, args, corpus);
+    if (corpus !== undefined || sandbox_id === EVALUATE)
+      throw new UsageError("name one sandbox, or a corpus to evaluate", guardian.name);
     const client = connect(context, args);
     const signal = context.signal;
     const seen =
