@@ -15,16 +15,46 @@ const PATH = String.raw`(?:the |any |files? |folders? |directory |director(?:y|i
 /** Only what is quoted is a command: words of a sentence are not. */
 const COMMAND = String.raw`[\`'"]([^\`'"\n]{2,80})[\`'"]`;
 
-const FORBIDDEN_PATH = new RegExp(`${NOT} (?:ever )?${TOUCH} ${PATH}`, "gi");
-const ONLY_PATH = new RegExp(
-  String.raw`(?:only ${TOUCH}|${TOUCH} only|changes? only|limit (?:your )?changes to) ${PATH}`,
-  "gi",
-);
-const FORBIDDEN_COMMAND = new RegExp(`${NOT} (?:ever )?${RUN} ${COMMAND}`, "gi");
+const CHANGED = String.raw`(?:touched|edited|modified|changed|deleted|removed|rewritten)`;
+const CHANGES = String.raw`(?:your |all |any )*(?:changes?|edits?|work|yourself)`;
+
+const FORBIDDEN_PATHS: readonly RegExp[] = [
+  new RegExp(`${NOT} (?:ever )?${TOUCH} ${PATH}`, "gi"),
+  new RegExp(String.raw`(?:leave|keep) ${PATH} (?:alone|as it is|as they are|untouched|unchanged)`, "gi"),
+  new RegExp(String.raw`(?:stay|keep) (?:away from|out of|off) ${PATH}`, "gi"),
+  new RegExp(String.raw`(?:hands off|no changes to) ${PATH}`, "gi"),
+  new RegExp(String.raw`${PATH} (?:is|are) (?:off[ -]limits|read-only|not to be ${CHANGED})`, "gi"),
+  new RegExp(String.raw`${PATH} (?:must not|mustn't|may not|should not|shouldn't|cannot|can't) be ${CHANGED}`, "gi"),
+];
+const ONLY_PATHS: readonly RegExp[] = [
+  new RegExp(String.raw`(?:only ${TOUCH}|${TOUCH} only|changes? only|edits? only) ${PATH}`, "gi"),
+  new RegExp(String.raw`(?:limit|restrict|confine) ${CHANGES} to ${PATH}`, "gi"),
+  new RegExp(
+    String.raw`${CHANGES} (?:must |should |have to )?(?:stay|remain|be) (?:within|inside|in|limited to|confined to) ${PATH}`,
+    "gi",
+  ),
+  new RegExp(
+    String.raw`${NOT} (?:ever )?${TOUCH} (?:anything|files?|code) (?:outside|other than|except) (?:of )?${PATH}`,
+    "gi",
+  ),
+  new RegExp(String.raw`stay (?:within|inside) ${PATH}`, "gi"),
+];
+/** Unquoted, a command ends with its sentence. */
+const FORBIDDEN_COMMANDS: readonly RegExp[] = [
+  new RegExp(`${NOT} (?:ever )?${RUN} ${COMMAND}`, "gi"),
+  new RegExp(
+    String.raw`${NOT} (?:ever )?(?:run|execute) ([a-z][\w./-]*(?: [\w./:@=-]+){0,4})(?=[.,;:!?)]|\s*$)`,
+    "gim",
+  ),
+];
 const PUSH = new RegExp(`${NOT} (?:ever )?(?:git )?push`, "i");
 
-const listFound = (pattern: RegExp, text: string): readonly string[] => [
-  ...new Set([...text.matchAll(pattern)].flatMap(([, found]) => found ?? []).map((one) => one.replace(/[.,;:]+$/, ""))),
+const listFound = (patterns: readonly RegExp[], text: string): readonly string[] => [
+  ...new Set(
+    patterns.flatMap((pattern) =>
+      [...text.matchAll(pattern)].flatMap(([, found]) => found ?? []).map((one) => one.replace(/[.,;:]+$/, "")),
+    ),
+  ),
 ];
 
 /** A later word may lift an earlier one: what it names is struck out. */
@@ -32,12 +62,12 @@ const LIFTED = new RegExp(String.raw`(?:you (?:can|may) now ${TOUCH}|it is fine 
 
 export function parseConstraints(texts: readonly string[]): Constraints {
   const all = texts.join("\n").slice(0, 200_000);
-  const lifted = new Set(listFound(LIFTED, all));
+  const lifted = new Set(listFound([LIFTED], all));
   return {
-    forbiddenPaths: listFound(FORBIDDEN_PATH, all)
+    forbiddenPaths: listFound(FORBIDDEN_PATHS, all)
       .filter((path) => !lifted.has(path))
       .slice(0, LIMIT),
-    onlyPaths: listFound(ONLY_PATH, all).slice(0, LIMIT),
-    forbiddenCommands: [...listFound(FORBIDDEN_COMMAND, all), ...(PUSH.test(all) ? ["git push"] : [])].slice(0, LIMIT),
+    onlyPaths: listFound(ONLY_PATHS, all).slice(0, LIMIT),
+    forbiddenCommands: [...listFound(FORBIDDEN_COMMANDS, all), ...(PUSH.test(all) ? ["git push"] : [])].slice(0, LIMIT),
   };
 }

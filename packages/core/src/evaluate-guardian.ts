@@ -84,7 +84,10 @@ const middle = (values: readonly number[]): number | null =>
 
 function scoreSignal(signal: string, played: readonly (readonly [RecordedSession, Played])[]): SignalScore {
   const wanted = played.filter(([session]) => session.label.signals.includes(signal));
-  const raised = played.filter(([, { raised: all }]) => all.some((one) => one.signal === signal));
+  const raised = played.filter(
+    ([session, { raised: all }]) =>
+      all.some((one) => one.signal === signal) && !session.label.tolerated.includes(signal),
+  );
   const right = raised.filter(([session]) => session.label.signals.includes(signal));
   const delays = right.flatMap(([session, { raised: all }]) => {
     const from = session.events.find(({ seq }) => seq === session.label.from_seq);

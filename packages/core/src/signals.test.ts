@@ -103,10 +103,10 @@ test("many turns that read the same again without a change are no progress; read
 
 test("tokens without a changed line burn; with lines they do not", () => {
   const run = record();
-  times(5, () => run.add("agent.usage", { input_tokens: 100_000, output_tokens: 2_000 }, "server"));
+  times(25, () => run.add("agent.usage", { input_tokens: 100_000, output_tokens: 2_000 }, "server"));
   expect(names(run.events, { ...RUN, contextTokens: null })).toEqual(["token_burn"]);
   run.edit("a.ts", 200);
-  times(5, () => run.add("agent.usage", { input_tokens: 100_000, output_tokens: 2_000 }, "server"));
+  times(25, () => run.add("agent.usage", { input_tokens: 100_000, output_tokens: 2_000 }, "server"));
   expect(names(run.events, { ...RUN, contextTokens: 2_000_000 })).toEqual(["token_burn"]);
   run.edit("b.ts", 200);
   expect(names(run.events, { ...RUN, contextTokens: null })).toEqual([]);
@@ -154,6 +154,11 @@ test.for([
   ["avoid modifying the file `lib/a.py`", { forbiddenPaths: ["lib/a.py"] }],
   ["Only change files in src/web/", { onlyPaths: ["src/web/"] }],
   ["never run `rm -rf`", { forbiddenCommands: ["rm -rf"] }],
+  ["Don't run terraform apply.", { forbiddenCommands: ["terraform apply"] }],
+  ["Leave anything in `src/views` alone.", { forbiddenPaths: ["src/views"] }],
+  ["shop/tasks is off limits.", { forbiddenPaths: ["shop/tasks"] }],
+  ["Do not change anything outside `src/net`.", { forbiddenPaths: [], onlyPaths: ["src/net"] }],
+  ["All changes must stay within `cmd/worker/`.", { onlyPaths: ["cmd/worker/"] }],
   ["don't touch a.ts. You may now edit a.ts", { forbiddenPaths: [] }],
   ["I do not understand why a.ts changes. Never mind.", { forbiddenPaths: [], onlyPaths: [], forbiddenCommands: [] }],
 ] as const)("read from a prompt: %s", ([prompt, expected]) =>

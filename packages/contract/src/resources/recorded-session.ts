@@ -5,7 +5,7 @@ import { JsonObject } from "../json.ts";
 export const RecordedSession = z.object({
   name: z.string(),
   prompt: z.string(),
-  owned_files: z.array(z.string()),
+  owned_files: z.array(z.string()).readonly(),
   context_tokens: z.number().nullable(),
   events: z.array(
     z.object({
@@ -18,7 +18,9 @@ export const RecordedSession = z.object({
   ),
   label: z.object({
     /** What should be raised at some point. */
-    signals: z.array(z.string()),
+    signals: z.array(z.string()).readonly(),
+    /** What would be no mistake either: neither right nor wrong. */
+    tolerated: z.array(z.string()).readonly(),
     is_healthy: z.boolean(),
     /** Where the trouble begins. */
     from_seq: z.int().positive().optional(),

@@ -12,8 +12,8 @@ interface State {
 
 const NONE: State = { seqs: [], tokens: 0, lines: 0, totalTokens: 0 };
 const KEPT = 30;
-const WARN_TOKENS = 400_000;
-const CRITICAL_TOKENS = 1_500_000;
+const WARN_TOKENS = 2_000_000;
+const CRITICAL_TOKENS = 8_000_000;
 /** Once lines are changed, this many tokens are granted for each. */
 const TOKENS_PER_LINE = 4_000;
 

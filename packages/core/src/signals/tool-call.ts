@@ -28,8 +28,10 @@ function toCanonical(value: Json | undefined): string {
   return typeof value === "string" ? value.replaceAll(/\s+/g, " ").trim() : JSON.stringify(value ?? null);
 }
 
-/** Numbers that differ at every run (times, durations, addresses) say nothing about whether a result is new. */
-const toSteady = (text: string): string => text.replaceAll(/\d+(?:\.\d+)?/g, "#");
+/** What differs at every run and says nothing new: times of day, dates, durations, addresses in memory, process numbers. */
+const UNSTEADY =
+  /\d{4}-\d\d-\d\d|\d{1,2}:\d\d(?::\d\d(?:\.\d+)?)?|0x[0-9a-f]+|\d+(?:\.\d+)? ?(?:ms|s|sec|secs|seconds|min|mins|minutes|µs|us|ns)\b|\bpid \d+/gi;
+const toSteady = (text: string): string => text.replaceAll(UNSTEADY, "#");
 
 const CALLS: ReadonlySet<string> = new Set(["agent.tool_use", "agent.subagent_invoked", "agent.skill_invoked"]);
 const RESULTS: ReadonlySet<string> = new Set(["agent.tool_result", "agent.user_tool_result"]);

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { generateCorpus, SESSION_KINDS } from "./corpus.ts";
-import type { RecordedSession } from "./recorded-session.ts";
+import type { RecordedSession } from "@drover/contract";
 
 const SEED = 20_260_105;
 const corpus = generateCorpus(SEED, 6);

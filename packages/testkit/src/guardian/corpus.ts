@@ -2,7 +2,7 @@
 import { type Chance, createChance } from "../chaos/chance.ts";
 import { breakConstraint, keepConstraint, leaveOwnership, stayInOwnership } from "./bounded-sessions.ts";
 import * as healthy from "./healthy-sessions.ts";
-import type { RecordedSession } from "./recorded-session.ts";
+import type { RecordedSession } from "@drover/contract";
 import * as troubled from "./troubled-sessions.ts";
 
 const KINDS = {

@@ -1,7 +1,7 @@
 /** Sessions that only look like trouble: slow, long, expensive or full of failing tests, and all is well. */
 import type { Chance } from "../chaos/chance.ts";
 import { count, endWell, lookAround, makeChange, toFailure, toPass } from "./ordinary-work.ts";
-import type { RecordedSession } from "./recorded-session.ts";
+import type { RecordedSession } from "@drover/contract";
 import { type Recording, startRecording } from "./recording.ts";
 import { GOALS, listPaths, type Some } from "./scenery.ts";
 import type { Generate } from "./troubled-sessions.ts";

@@ -1,7 +1,9 @@
 /** Records a session as a worker would: a clock that runs, heartbeats by their own timer, tools and their results. */
 import type { Chance } from "../chaos/chance.ts";
-import type { RecordedEvent, RecordedSession } from "./recorded-session.ts";
+import type { JsonObject, RecordedSession } from "@drover/contract";
 import { LAST_WORDS, type Project, PROJECTS, type Some, toContent, toThought } from "./scenery.ts";
+
+type RecordedEvent = RecordedSession["events"][number];
 
 const BEAT_MS = 30_000;
 const EPOCH_MS = Date.UTC(2026, 0, 5, 8);
@@ -79,7 +81,7 @@ export function startRecording(chance: Chance, parts: RecordingParts): Recording
 
   const push = (type: string, data: Data, source: RecordedEvent["source"]) => {
     nowMs += chance.int(1, 40);
-    events.push({ seq: events.length + 1, event_type: type, event_data: data, source, atMs: nowMs });
+    events.push({ seq: events.length + 1, event_type: type, event_data: data as JsonObject, source, atMs: nowMs });
     return events.length;
   };
   const beat = () => {

@@ -1,7 +1,7 @@
 /** Sessions in trouble by what the agent does or does not do: loops, errors, no progress, waste, silence. */
 import type { Chance } from "../chaos/chance.ts";
 import { beginWell, count, lookAround, makeChange, maybeEnd, toFailure } from "./ordinary-work.ts";
-import type { RecordedSession } from "./recorded-session.ts";
+import type { RecordedSession } from "@drover/contract";
 import { type Recording, startRecording, type RecordingParts } from "./recording.ts";
 import { GOALS, listPaths, type Some } from "./scenery.ts";
 
