@@ -33,7 +33,7 @@ export type SessionKind = keyof typeof KINDS;
 
 export const SESSION_KINDS = Object.keys(KINDS) as readonly SessionKind[];
 
-export const generateSession = (kind: SessionKind, random: Chance, name: string = kind): RecordedSession =>
+const generateSession = (kind: SessionKind, random: Chance, name: string = kind): RecordedSession =>
   KINDS[kind](name, random);
 
 /** `perKind` sessions of each kind. Each has a seed of its own, so that a kind more leaves the others as they were. */

@@ -125,7 +125,7 @@ export const LAST_WORDS: Some<string> = [
 
 export const toThought = (chance: Chance): string => chance.pick(THOUGHTS);
 
-export const toPath = (chance: Chance, project: Project, directory = chance.pick(project.directories)): string =>
+const toPath = (chance: Chance, project: Project, directory = chance.pick(project.directories)): string =>
   `${directory}/${chance.pick(project.stems)}${chance.isIn(30) ? `_${chance.pick(project.stems)}` : ""}.${project.extension}`;
 
 /** Different paths, as many as asked for. */
