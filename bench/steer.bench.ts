@@ -133,7 +133,7 @@ const steered = toPercentiles(samples.steered);
 const plain = toPercentiles(samples.plain);
 const poll = toPercentiles(samples.poll);
 report({
-  id: "P6",
+  id: "P6a",
   title: "from the tool's end to the model's next request, which holds the message (p99)",
   ours: steered.p99,
   floor: plain.p99,
@@ -146,7 +146,7 @@ report({
   note: `the floor is the same agent's way from a tool's end to its next request without a message (p50 ${plain.p50.toFixed(1)} ms): what a message adds is the difference`,
 });
 report({
-  id: "P6 (our part)",
+  id: "P6b",
   title: "message POST to the agent's input while a tool runs (p99)",
   ours: handedIn.p99,
   floor: poll.p99,
