@@ -14,6 +14,7 @@ export const ERRORS = {
   "request.too_large": { status: 413, retry: false, title: "The request is too large" },
   "request.rate_limited": { status: 429, retry: true, title: "Too many requests" },
   "request.host_refused": { status: 403, retry: false, title: "This host or origin is not served" },
+  "request.wrong_method": { status: 405, retry: false, title: "This address is not asked by this method" },
   "request.key_reused": { status: 422, retry: false, title: "The idempotency key was used for another request" },
   "auth.required": { status: 401, retry: false, title: "A valid credential is needed" },
   "auth.forbidden": { status: 403, retry: false, title: "The credential does not allow this" },

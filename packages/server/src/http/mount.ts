@@ -14,6 +14,7 @@ import type { Context } from "./context.ts";
 import { mountGateway } from "./gateway.ts";
 import { handlers } from "./handlers.ts";
 import { openHostCheck, requireServed, type HostCheck } from "./host-check.ts";
+import { mountMcp } from "./mcp.ts";
 import { writeMetrics, type Counters } from "./metrics.ts";
 import { answerBrokenRequest } from "./broken-request.ts";
 import { buildOpenApi } from "./openapi.ts";
@@ -195,6 +196,7 @@ export async function mountSite(
   await mountGitEndpoint(app, deps, options.signal);
 
   await mountGateway(app, deps, options.signal);
+  mountMcp(app, deps, options.signal);
   app.get("/healthz", { exposeHeadRoute: true }, async () => ({ status: "ok" }));
   app.get("/readyz", { exposeHeadRoute: true }, async () => {
     await checkStore(deps.db);
