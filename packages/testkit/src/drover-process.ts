@@ -8,6 +8,7 @@ const ROOT = join(import.meta.dirname, "../../..");
 
 export interface DroverProcess {
   readonly port: number;
+  readonly pid: number;
   /** Printed at the start: works once. */
   readonly loginUrl: string;
   /** As a power cut would: nothing is said goodbye to. */
@@ -16,11 +17,13 @@ export interface DroverProcess {
 }
 
 export interface DroverOptions {
-  readonly databaseUrl: string;
+  /** Without it the embedded one is started. */
+  readonly databaseUrl?: string;
   readonly dataDir: string;
   readonly adminToken: string;
   /** Local sandboxes that stand ready; none unless told. */
   readonly warm?: number;
+  readonly environment?: Readonly<Record<string, string>>;
 }
 
 export async function startDrover({
@@ -28,6 +31,7 @@ export async function startDrover({
   dataDir,
   adminToken,
   warm = 0,
+  environment = {},
 }: DroverOptions): Promise<DroverProcess> {
   const child = spawn(process.execPath, ["packages/cli/src/main.ts", "up"], {
     cwd: ROOT,
@@ -35,13 +39,14 @@ export async function startDrover({
     env: {
       PATH: process.env.PATH,
       HOME: process.env.HOME,
-      DATABASE_URL: databaseUrl,
+      ...(databaseUrl === undefined ? {} : { DATABASE_URL: databaseUrl }),
       DROVER_DATA_DIR: dataDir,
       DROVER_ADMIN_TOKEN: adminToken,
       DROVER_PORT: "0",
       DROVER_LOG_LEVEL: "error",
       DROVER_EVENT_BURST: "100000",
       SANDBOX_WARM_LOCAL: String(warm),
+      ...environment,
     },
   });
   let complaints = "";
@@ -59,7 +64,7 @@ export async function startDrover({
     if (ready !== undefined) port = Number(ready);
     const loginUrl = /http:\/\/\S+\/login#\S+/.exec(line)?.[0];
     if (port !== undefined && loginUrl !== undefined) {
-      return { port, loginUrl, kill: () => end("SIGKILL"), stop: () => end("SIGTERM") };
+      return { port, pid: child.pid ?? 0, loginUrl, kill: () => end("SIGKILL"), stop: () => end("SIGTERM") };
     }
   }
   throw new Error(`drover up ended before it was ready: ${complaints}`);

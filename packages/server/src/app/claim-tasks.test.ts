@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { join } from "node:path";
 import { toScoreWeights } from "@drover/core";
 import { expect, test } from "vitest";
-import { createChance } from "../../../testkit/src/chaos/chance.ts";
+import { createChance } from "../../../testkit/src/chance.ts";
 import { createDatabase } from "../../../testkit/src/postgres.ts";
 import { startTestServer } from "../../../testkit/src/server.ts";
 import { createWork } from "../../../testkit/src/work.ts";

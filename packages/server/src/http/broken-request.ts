@@ -1,4 +1,5 @@
 /** Answers what Node could not read as HTTP, on the bare socket. */
+import type { Server } from "node:http";
 import type { Socket } from "node:net";
 import { AppError, type ErrorCode } from "@drover/contract";
 import type { Log } from "../ports/log.ts";
@@ -10,14 +11,26 @@ const CODES: Readonly<Record<string, ErrorCode>> = {
   ERR_HTTP_REQUEST_TIMEOUT: "request.timed_out",
 };
 
+/** Connections whose last request is still being answered: a second answer must not be written into the first. */
+export function watchAnswers(server: Server): { isAnswering(socket: Socket): boolean } {
+  const answering = new WeakSet<Socket>();
+  server.on("request", ({ socket }, response) => {
+    answering.add(socket);
+    response.once("close", () => answering.delete(socket));
+  });
+  server.on("upgrade", ({ socket }) => answering.add(socket));
+  return { isAnswering: (socket) => answering.has(socket) };
+}
+
 export function answerBrokenRequest(
   error: Error & { code?: string },
   socket: Socket,
+  answers: { isAnswering(socket: Socket): boolean },
   requestId: string,
   log: Log,
 ): void {
   // Nobody is left to read an answer, or one is on its way already.
-  if (error.code === "ECONNRESET" || !socket.writable || socket.bytesWritten > 0) return void socket.destroy();
+  if (error.code === "ECONNRESET" || !socket.writable || answers.isAnswering(socket)) return void socket.destroy();
   const problem = toProblem(new AppError(CODES[error.code ?? ""] ?? "request.malformed"), requestId, log);
   const body = JSON.stringify(problem);
   const head = [

@@ -16,7 +16,7 @@ import { handlers } from "./handlers.ts";
 import { openHostCheck, requireServed, type HostCheck } from "./host-check.ts";
 import { mountMcp } from "./mcp.ts";
 import { writeMetrics, type Counters } from "./metrics.ts";
-import { answerBrokenRequest } from "./broken-request.ts";
+import { answerBrokenRequest, watchAnswers } from "./broken-request.ts";
 import { buildOpenApi } from "./openapi.ts";
 import { toAppError, toInvalid, toProblem } from "./problem.ts";
 import { openPtySockets } from "./pty-socket.ts";
@@ -122,12 +122,14 @@ export async function mountSite(
     exposeHeadRoutes: false,
     // The host check below answers for a missing Host as for a foreign one.
     http: { requireHostHeader: false },
-    clientErrorHandler: (error, socket) => answerBrokenRequest(error, socket, deps.ids.request(), deps.log),
+    clientErrorHandler: (error, socket) => answerBrokenRequest(error, socket, answers, deps.ids.request(), deps.log),
     frameworkErrors: (error, request, reply) => {
       void reply.headers({ ...SECURITY_HEADERS, "x-request-id": request.id });
       void answerProblem(error, request, reply);
     },
   });
+
+  const answers = watchAnswers(app.server);
 
   app.removeAllContentTypeParsers();
   app.addContentTypeParser("*", (request, payload, done) => {

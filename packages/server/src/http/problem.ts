@@ -38,6 +38,7 @@ const FRAMEWORK_CODES: Readonly<Record<string, ErrorCode>> = {
   FST_ERR_CTP_INVALID_MEDIA_TYPE: "request.not_json",
   FST_ERR_BAD_URL: "route.not_found",
   FST_ERR_MAX_PARAM_LENGTH: "route.not_found",
+  FST_STATIC_FORBIDDEN_PATH: "route.not_found",
 };
 
 export function toAppError(error: unknown): AppError {

@@ -2,7 +2,7 @@
 import { connect } from "node:net";
 import { Problem } from "@drover/contract";
 import { expect } from "vitest";
-import { test, type TestServer } from "../../../testkit/src/server.ts";
+import { ADMIN_TOKEN, test, type TestServer } from "../../../testkit/src/server.ts";
 
 /** Sends the bytes and resolves with all that comes back until the server hangs up. */
 function exchange(server: TestServer, bytes: string | Uint8Array, options: { reset?: boolean } = {}): Promise<string> {
@@ -67,6 +67,32 @@ test.for(BROKEN)("%s is answered with a problem document", async ([, bytes, stat
   expect(answer.toLowerCase()).toContain(`x-request-id: ${problem.request_id}`);
   expect(await isWell(server)).toBe(true);
 });
+
+test("a connection that was answered before is told why its next request is refused", async ({ server }) => {
+  const long = `GET /healthz?${"y".repeat(100_000)} HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n`;
+  const { hostname, port } = new URL(server.url);
+  const socket = connect(Number(port), hostname).setEncoding("latin1");
+  const answers = await new Promise<string>((resolve) => {
+    let text = "";
+    socket.on("data", (part: string) => {
+      const isFirst = text === "";
+      text += part;
+      if (isFirst) socket.write(long);
+    });
+    socket.on("error", () => undefined).once("close", () => resolve(text));
+    socket.write("GET /healthz HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n");
+  });
+  expect(answers.match(/HTTP\/1\.1 \d+/g)).toEqual(["HTTP/1.1 200", "HTTP/1.1 431"]);
+});
+
+test.for(["/../x", "/assets/../../x", "/api/v1/sandboxes//restore/x", "/api/v1/../x", "/%2e%2e%2fx"])(
+  "a path that leads out of its folder leads nowhere: %s",
+  async (path, { server }) => {
+    const head = `host: 127.0.0.1\r\nauthorization: Bearer ${ADMIN_TOKEN}\r\nconnection: close\r\n\r\n`;
+    const answer = await exchange(server, `GET ${path}.txt HTTP/1.1\r\n${head}`);
+    expect(answer).toMatch(/^HTTP\/1\.1 404 /);
+  },
+);
 
 test("an empty Host is not served", async ({ server }) => {
   const answer = await exchange(server, "GET /api/v1/sandboxes/health HTTP/1.1\r\nhost:\r\nconnection: close\r\n\r\n");

@@ -19,7 +19,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { untilFact } from "../delivery/fact.ts";
-import { createChance } from "./chance.ts";
+import { createChance } from "../chance.ts";
 import { toPlan } from "./plan.ts";
 import { askStore, runSchedule, type World } from "./schedule.ts";
 import { startServerUnderFire } from "./server-under-fire.ts";

@@ -1,7 +1,7 @@
 /** What one schedule does to one sandbox: its script, its messages, and who is killed where. Made from a seed alone. */
 import { FAULT_POINTS as SERVER_POINTS, type FaultPoint as ServerPoint } from "../../../server/src/ports/fault.ts";
 import { FAULT_POINTS as WORKER_POINTS, type FaultPoint as WorkerPoint } from "../../../worker/src/fault.ts";
-import { createChance, type Chance } from "./chance.ts";
+import { createChance, type Chance } from "../chance.ts";
 
 export type Kill =
   | { readonly who: "worker" }

@@ -2,7 +2,7 @@
 import { API_BASE, type EventFilter, type EventFrame, type ServerFrame } from "@drover/contract";
 import { createClient } from "@drover/client";
 import WebSocket from "ws";
-import type { Chance } from "./chance.ts";
+import type { Chance } from "../chance.ts";
 import { ADMIN_TOKEN } from "./server-under-fire.ts";
 
 export interface Watcher {

@@ -1,5 +1,5 @@
 /** Sessions with bounds, by ownership of files or by a sentence of the prompt: kept to, and broken. */
-import type { Chance } from "../chaos/chance.ts";
+import type { Chance } from "../chance.ts";
 import { count, endWell, lookAround, makeChange, maybeEnd, toPass } from "./ordinary-work.ts";
 import { type Recording, startRecording } from "./recording.ts";
 import { GOALS, listPaths, type Project, PROJECTS, type Some } from "./scenery.ts";

@@ -1,5 +1,5 @@
 /** A corpus of recorded sessions, made from a seed: each kind of trouble, and each kind of healthy run that resembles one. */
-import { type Chance, createChance } from "../chaos/chance.ts";
+import { type Chance, createChance } from "../chance.ts";
 import { breakConstraint, keepConstraint, leaveOwnership, stayInOwnership } from "./bounded-sessions.ts";
 import * as healthy from "./healthy-sessions.ts";
 import type { RecordedSession } from "@drover/contract";

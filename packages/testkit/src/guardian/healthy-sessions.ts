@@ -1,5 +1,5 @@
 /** Sessions that only look like trouble: slow, long, expensive or full of failing tests, and all is well. */
-import type { Chance } from "../chaos/chance.ts";
+import type { Chance } from "../chance.ts";
 import { count, endWell, lookAround, makeChange, toFailure, toPass } from "./ordinary-work.ts";
 import type { RecordedSession } from "@drover/contract";
 import { type Recording, startRecording } from "./recording.ts";

@@ -1,5 +1,5 @@
 /** Records a session as a worker would: a clock that runs, heartbeats by their own timer, tools and their results. */
-import type { Chance } from "../chaos/chance.ts";
+import type { Chance } from "../chance.ts";
 import type { JsonObject, RecordedSession } from "@drover/contract";
 import { LAST_WORDS, type Project, PROJECTS, type Some, toContent, toThought } from "./scenery.ts";
 

@@ -1,5 +1,5 @@
 /** The projects in which recorded agents work: their files, commands and what their tools print. */
-import type { Chance } from "../chaos/chance.ts";
+import type { Chance } from "../chance.ts";
 
 export type Some<T> = readonly [T, ...T[]];
 

@@ -1,5 +1,5 @@
 /** Sessions in trouble by what the agent does or does not do: loops, errors, no progress, waste, silence. */
-import type { Chance } from "../chaos/chance.ts";
+import type { Chance } from "../chance.ts";
 import { beginWell, count, lookAround, makeChange, maybeEnd, toFailure } from "./ordinary-work.ts";
 import type { RecordedSession } from "@drover/contract";
 import { type Recording, startRecording, type RecordingParts } from "./recording.ts";

@@ -1,0 +1,16 @@
+/** Requests that know the contract and break it: none fails, hangs or says a secret. `npm run fuzz` sends a hundred thousand. */
+import { randomInt } from "node:crypto";
+import { expect, test } from "vitest";
+import { ADMIN_TOKEN, startTestServer } from "../server.ts";
+import { floodWithGarbage } from "./flood.ts";
+
+const seed = Number(process.env.FUZZ_SEED ?? randomInt(2 ** 31));
+const requests = Number(process.env.FUZZ_REQUESTS ?? 1_000);
+
+test(`garbage at every endpoint gets an answer below 500 (seed ${seed})`, async () => {
+  await using server = await startTestServer({ config: { provider: "daytona" } });
+  const report = await floodWithGarbage({ origin: server.url, adminToken: ADMIN_TOKEN, seed, requests, atOnce: 4 });
+  expect(report.findings).toEqual([]);
+  // A flood that is refused at the door would prove nothing.
+  expect(report.byStatus.get(200) ?? 0).toBeGreaterThan(requests / 20);
+});
