@@ -7,6 +7,7 @@ import { guardianActionEndpoints } from "./endpoints/guardian-actions.ts";
 import { guardianEndpoints } from "./endpoints/guardian.ts";
 import { gitEndpoints } from "./endpoints/git.ts";
 import { insideEndpoints } from "./endpoints/inside.ts";
+import { monitorEndpoints } from "./endpoints/monitor.ts";
 import { messageEndpoints } from "./endpoints/messages.ts";
 import { permissionEndpoints } from "./endpoints/permissions.ts";
 import { projectEndpoints } from "./endpoints/projects.ts";
@@ -29,6 +30,7 @@ export const api = {
   ...workerEndpoints,
   ...guardianEndpoints,
   ...guardianActionEndpoints,
+  ...monitorEndpoints,
   ...agentPackageEndpoints,
   ...ticketEndpoints,
   ...taskEndpoints,

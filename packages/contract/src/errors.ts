@@ -65,6 +65,7 @@ export const ERRORS = {
   "model.unavailable": { status: 502, retry: true, title: "The model's vendor does not answer" },
   "budget.exceeded": { status: 402, retry: false, title: "The budget is used up" },
   "budget.busy": { status: 429, retry: true, title: "What is left of the budget is held for calls under way" },
+  "anomaly.not_found": { status: 404, retry: false, title: "No such anomaly" },
   "action.not_found": { status: 404, retry: false, title: "No such action" },
   "action.reverted": { status: 409, retry: false, title: "The action was taken back already" },
   "budget.not_found": { status: 404, retry: false, title: "No such budget" },

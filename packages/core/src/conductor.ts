@@ -140,3 +140,18 @@ export function decideSystemHealth(agents: number, alignments: readonly number[]
   if (average > 0.6 && needSteering < 0.3 * alignments.length) return "good";
   return average > 0.4 ? "warning" : "critical";
 }
+
+const LOW_ALIGNMENT = 0.3;
+
+/** What a person should hear about the health of all, in words. */
+export const listHealthAlerts = (
+  agents: number,
+  health: SystemHealth,
+  averageAlignment: number | null,
+): readonly string[] => [
+  ...(health === "critical" ? ["System health is critical."] : []),
+  ...(agents === 0 ? ["No agent runs."] : []),
+  ...(averageAlignment !== null && averageAlignment < LOW_ALIGNMENT
+    ? [`Agents keep to their goals by ${averageAlignment.toFixed(2)} only.`]
+    : []),
+];

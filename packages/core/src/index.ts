@@ -1,6 +1,7 @@
 /** What is decided: pure functions and tables. */
 export * from "./access.ts";
 export * from "./address.ts";
+export * from "./anomaly.ts";
 export * from "./condition.ts";
 export * from "./conductor.ts";
 export * from "./critical-path.ts";

@@ -11,6 +11,8 @@ export interface ModelPrice {
   /** Null: as other input. */
   readonly cacheRead: number | null;
   readonly cacheWrite: number | null;
+  /** How many tokens the model takes at once; null: nobody said. */
+  readonly contextTokens: number | null;
 }
 
 /** The day the table below is meant to stand for. It was not compared with the vendors' lists: whoever relies on cost checks it. */
@@ -22,36 +24,37 @@ const row = (
   output: number,
   cacheRead: number | null,
   cacheWrite: number | null,
-): ModelPrice => ({ model, input, output, cacheRead, cacheWrite });
+  contextTokens: number,
+): ModelPrice => ({ model, input, output, cacheRead, cacheWrite, contextTokens });
 
 /** Models that came later are missing on purpose: an unknown price is shown as unknown. */
 export const SEED_PRICES: readonly ModelPrice[] = [
-  row("claude-opus-4-5*", 5, 25, 0.5, 6.25),
-  row("claude-opus-4*", 15, 75, 1.5, 18.75),
-  row("claude-3-opus*", 15, 75, 1.5, 18.75),
-  row("claude-sonnet-4*", 3, 15, 0.3, 3.75),
-  row("claude-3-7-sonnet*", 3, 15, 0.3, 3.75),
-  row("claude-3-5-sonnet*", 3, 15, 0.3, 3.75),
-  row("claude-haiku-4-5*", 1, 5, 0.1, 1.25),
-  row("claude-3-5-haiku*", 0.8, 4, 0.08, 1),
-  row("claude-3-haiku*", 0.25, 1.25, 0.03, 0.3),
-  row("gpt-5.1*", 1.25, 10, 0.125, null),
-  row("gpt-5-mini*", 0.25, 2, 0.025, null),
-  row("gpt-5-nano*", 0.05, 0.4, 0.005, null),
-  row("gpt-5-codex*", 1.25, 10, 0.125, null),
-  row("gpt-5", 1.25, 10, 0.125, null),
-  row("gpt-5-2025*", 1.25, 10, 0.125, null),
-  row("gpt-4.1", 2, 8, 0.5, null),
-  row("gpt-4.1-mini*", 0.4, 1.6, 0.1, null),
-  row("gpt-4.1-nano*", 0.1, 0.4, 0.025, null),
-  row("gpt-4o", 2.5, 10, 1.25, null),
-  row("gpt-4o-mini*", 0.15, 0.6, 0.075, null),
-  row("o3", 2, 8, 0.5, null),
-  row("o4-mini*", 1.1, 4.4, 0.275, null),
-  row("gemini-2.5-pro*", 1.25, 10, 0.125, null),
-  row("gemini-2.5-flash", 0.3, 2.5, 0.03, null),
-  row("gemini-2.5-flash-lite*", 0.1, 0.4, 0.01, null),
-  row("glm-4.6*", 0.6, 2.2, 0.11, null),
+  row("claude-opus-4-5*", 5, 25, 0.5, 6.25, 200_000),
+  row("claude-opus-4*", 15, 75, 1.5, 18.75, 200_000),
+  row("claude-3-opus*", 15, 75, 1.5, 18.75, 200_000),
+  row("claude-sonnet-4*", 3, 15, 0.3, 3.75, 200_000),
+  row("claude-3-7-sonnet*", 3, 15, 0.3, 3.75, 200_000),
+  row("claude-3-5-sonnet*", 3, 15, 0.3, 3.75, 200_000),
+  row("claude-haiku-4-5*", 1, 5, 0.1, 1.25, 200_000),
+  row("claude-3-5-haiku*", 0.8, 4, 0.08, 1, 200_000),
+  row("claude-3-haiku*", 0.25, 1.25, 0.03, 0.3, 200_000),
+  row("gpt-5.1*", 1.25, 10, 0.125, null, 400_000),
+  row("gpt-5-mini*", 0.25, 2, 0.025, null, 400_000),
+  row("gpt-5-nano*", 0.05, 0.4, 0.005, null, 400_000),
+  row("gpt-5-codex*", 1.25, 10, 0.125, null, 400_000),
+  row("gpt-5", 1.25, 10, 0.125, null, 400_000),
+  row("gpt-5-2025*", 1.25, 10, 0.125, null, 400_000),
+  row("gpt-4.1", 2, 8, 0.5, null, 1_047_576),
+  row("gpt-4.1-mini*", 0.4, 1.6, 0.1, null, 1_047_576),
+  row("gpt-4.1-nano*", 0.1, 0.4, 0.025, null, 1_047_576),
+  row("gpt-4o", 2.5, 10, 1.25, null, 128_000),
+  row("gpt-4o-mini*", 0.15, 0.6, 0.075, null, 128_000),
+  row("o3", 2, 8, 0.5, null, 200_000),
+  row("o4-mini*", 1.1, 4.4, 0.275, null, 200_000),
+  row("gemini-2.5-pro*", 1.25, 10, 0.125, null, 1_048_576),
+  row("gemini-2.5-flash", 0.3, 2.5, 0.03, null, 1_048_576),
+  row("gemini-2.5-flash-lite*", 0.1, 0.4, 0.01, null, 1_048_576),
+  row("glm-4.6*", 0.6, 2.2, 0.11, null, 200_000),
 ];
 
 /** The pattern that says most about the model. */
@@ -89,6 +92,7 @@ export const toDearest = (prices: readonly ModelPrice[]): ModelPrice => ({
   output: Math.max(...prices.map((price) => price.output), ...SEED_PRICES.map((price) => price.output)),
   cacheRead: null,
   cacheWrite: null,
+  contextTokens: null,
 });
 
 /** Agents ask for leave to write tens of thousands of tokens and write a few hundred. */
@@ -106,3 +110,16 @@ export const estimateCost = (
     cacheRead: 0,
     cacheWrite: 0,
   }).totalUsd;
+
+const FORECAST_BUFFER = 1.2;
+
+/** Half of the tokens in, half of them out, and a fifth more; no sum without a price. */
+export function forecastCost(
+  price: ModelPrice | undefined,
+  tasks: number,
+  tokensPerTask: number,
+): { readonly tokens: number; readonly buffer: number; readonly usd: number | null } {
+  const tokens = tasks * tokensPerTask * FORECAST_BUFFER;
+  const half = { input: tokens / 2, output: tokens / 2, cacheRead: 0, cacheWrite: 0 };
+  return { tokens, buffer: FORECAST_BUFFER, usd: price === undefined ? null : toCost(price, half).totalUsd };
+}

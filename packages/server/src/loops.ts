@@ -13,6 +13,8 @@ import { mendQueueOnce } from "./app/requeue-tasks.ts";
 import { tendTasksOnce } from "./app/tend-tasks.ts";
 import { watchSandboxesOnce } from "./app/watch-sandboxes.ts";
 
+import { findAnomaliesOnce } from "./app/find-anomalies.ts";
+import { measureOnce } from "./app/measure.ts";
 import { runConductorOnce } from "./app/run-conductor.ts";
 import { runGuardianOnce } from "./app/run-guardian.ts";
 import { superviseRunsOnce } from "./app/supervise-runs.ts";
@@ -35,6 +37,8 @@ export const LOOPS: readonly LoopRow[] = [
   { name: "supervise-runs", everyMs: 5_000, pass: superviseRunsOnce },
   { name: "run-guardian", everyMs: 60_000, pass: runGuardianOnce },
   { name: "run-conductor", everyMs: 300_000, pass: runConductorOnce },
+  { name: "measure", everyMs: 30_000, pass: measureOnce },
+  { name: "find-anomalies", everyMs: 60_000, pass: findAnomaliesOnce },
   { name: "reap-sandboxes", everyMs: 5_000, pass: reapSandboxesOnce },
   { name: "follow-tasks", isOrchestration: true, everyMs: 1_000, wakeOn: ["STATE_CHANGED"], pass: followTasksOnce },
   {

@@ -34,6 +34,7 @@ import type { Deps } from "./app/deps.ts";
 import { openIngest } from "./app/ingest-events.ts";
 import { parseEgressSettings } from "./app/govern-egress.ts";
 import { ensureSeedPrices, openModels, type Models } from "./app/models.ts";
+import { recordPass } from "./app/pass-record.ts";
 import { openProviders } from "./app/providers.ts";
 import { toLimits } from "./app/sandbox-key.ts";
 import { ensureDefaultProject } from "./app/manage-projects.ts";
@@ -246,6 +247,7 @@ async function openServer(options: ServerOptions, cleanup: ReturnType<typeof ope
     instance: `${hostname()}:${process.pid}`,
     adopted: new Set(),
     judge: await loadJudge(config, models, log),
+    passes: new Map(),
     startedMs: clock.now().getTime(),
     wake: (name) => loops.get(name)?.wake(),
     blobs: openDiskBlobs(join(dataDir.path, "blobs")),
@@ -282,7 +284,13 @@ async function openServer(options: ServerOptions, cleanup: ReturnType<typeof ope
     const onError = (error: unknown) => log.error("loop.failed", { loop: name, reason: String(error) });
     loops.set(
       name,
-      startLoop({ everyMs, pass: (signal) => pass(deps, signal), clock, signal: stopping.signal, onError }),
+      startLoop({
+        everyMs,
+        pass: recordPass(deps.passes, clock, { name, everyMs }, (signal) => pass(deps, signal)),
+        clock,
+        signal: stopping.signal,
+        onError,
+      }),
     );
   }
   tail.onAdvance((events) => {

@@ -66,6 +66,7 @@ const SERVER_EVENT_TYPES = [
   "monitoring.conductor.analysis",
   "monitoring.health.check",
   "monitoring.system.updated",
+  "monitoring.anomaly.detected",
   "HEARTBEAT_RECEIVED",
   "HEARTBEAT_MISSED",
   "AGENT_STATUS_CHANGED",

@@ -65,6 +65,52 @@ export const CostSummaryQuery = z
     message: "is needed unless the scope is global",
   });
 
+/** Into what costs are broken down; a day is one of UTC. */
+export const CostBreakdownBy = z.enum(["model", "project", "ticket", "task", "sandbox", "phase", "day"]);
+
+export const CostBreakdownQuery = z
+  .strictObject({
+    by: CostBreakdownBy.default("model"),
+    scope_type: CostScope.default("global"),
+    scope_id: ScopeId.optional(),
+    since: Timestamp.optional(),
+    until: Timestamp.optional(),
+  })
+  .refine((query) => query.scope_type === "global" || query.scope_id !== undefined, {
+    path: ["scope_id"],
+    message: "is needed unless the scope is global",
+  });
+export type CostBreakdownQuery = z.infer<typeof CostBreakdownQuery>;
+
+/** Dearest first; days in their order. */
+export const CostBreakdown = z.object({
+  by: CostBreakdownBy,
+  items: z.array(z.object({ key: z.string(), label: z.string(), ...CostTotals })),
+});
+export type CostBreakdown = z.infer<typeof CostBreakdown>;
+
+export const CostForecastRequest = z.strictObject({
+  pending_task_count: z.int().positive().max(1_000_000),
+  avg_tokens_per_task: z.int().positive().max(1_000_000_000).optional(),
+  provider: z.string().min(1).max(100).default("anthropic"),
+  model: z.string().min(1).max(200).default("claude-sonnet-4.5"),
+});
+export type CostForecastRequest = z.infer<typeof CostForecastRequest>;
+
+export const CostForecast = z.object({
+  pending_task_count: z.int().positive(),
+  /** As asked for, else as measured on finished tasks, else 5,000. */
+  avg_tokens_per_task: z.number().positive(),
+  avg_tokens_origin: z.enum(["given", "measured", "default"]),
+  provider: z.string(),
+  model: z.string(),
+  buffer_multiplier: z.number(),
+  estimated_tokens: z.number(),
+  /** Null: nobody knows the model's price. */
+  estimated_cost: Usd.nullable(),
+});
+export type CostForecast = z.infer<typeof CostForecast>;
+
 export const CostRecordFilter = {
   sandbox_id: SandboxId.optional(),
   task_id: ScopeId.optional(),
@@ -144,11 +190,15 @@ export const PricedModel = z
   .string()
   .regex(/^[A-Za-z0-9*][A-Za-z0-9*._:-]{0,119}$/, "must be a model's name; * stands for anything");
 
+const ContextTokens = z.int().positive().max(100_000_000).nullable();
+
 export const PriceChange = z.strictObject({
   model: PricedModel,
   ...PriceFields,
   cache_read: PriceFields.cache_read.default(null),
   cache_write: PriceFields.cache_write.default(null),
+  /** What is not given stays as it is. */
+  context_tokens: ContextTokens.optional(),
 });
 export type PriceChange = z.infer<typeof PriceChange>;
 
@@ -158,6 +208,8 @@ export const Price = z.object({
   /** `list`: came with Drover, read from the vendor's list on that day; `edited`: somebody's own. */
   origin: z.enum(["list", "edited"]),
   as_of: z.string(),
+  /** How many tokens the model takes at once; null: nobody said. */
+  context_tokens: ContextTokens,
 });
 export type Price = z.infer<typeof Price>;
 

@@ -93,6 +93,11 @@ export const MonitorHealth = z.object({
   system_health: z.enum(["no_activity", "unknown", "optimal", "good", "warning", "critical"]),
   conditions: z.record(z.string(), z.int()),
   signals: z.record(z.string(), z.int()),
+  phase_distribution: z.record(z.string(), z.int()),
+  /** Of the newest verdicts that ask for steering. */
+  steering_types: z.record(z.string(), z.int()),
+  /** Pairs that seem to do the same work, as the conductor last saw it. */
+  recent_duplicates: z.int().nonnegative(),
   last_analysis: Timestamp.nullable(),
 });
 
@@ -104,4 +109,10 @@ export const Dashboard = z.object({
   waiting_for_answer: z.int().nonnegative(),
   interventions_last_hour: z.int().nonnegative(),
   events_last_minute: z.int().nonnegative(),
+  /** Tries under way that hold files of their own. */
+  active_locks: z.int().nonnegative(),
+  /** Of the last day, and nobody has acknowledged them. */
+  recent_anomalies: z.int().nonnegative(),
+  /** Critical alerts that fire now. */
+  critical_alerts: z.int().nonnegative(),
 });

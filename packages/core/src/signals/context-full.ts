@@ -1,4 +1,5 @@
 /** The model's window is nearly full: what was said first is about to be forgotten. */
+import { pickPrice } from "../model-price.ts";
 import type { Detector } from "./signal.ts";
 
 interface State {
@@ -6,6 +7,8 @@ interface State {
   readonly tokens: number;
   /** As the agent itself tells it, when it does. */
   readonly window: number | null;
+  /** Of the last call; missing in what older versions stored. */
+  readonly model?: string | null;
 }
 
 const NOTE_SHARE = 0.85;
@@ -22,10 +25,12 @@ export const contextFull: Detector<State> = {
     const data = event.event_data;
     const tokens =
       toCount(data["input_tokens"]) + toCount(data["cache_read_tokens"]) + toCount(data["cache_write_tokens"]);
-    return { seq: event.seq, tokens, window: toCount(data["context_window"]) || state.window };
+    const model = typeof data["model"] === "string" ? data["model"] : (state.model ?? null);
+    return { seq: event.seq, tokens, window: toCount(data["context_window"]) || state.window, model };
   },
-  read: ({ seq, tokens, window }, run) => {
-    const limit = window ?? run.contextTokens;
+  read: ({ seq, tokens, window, model }, run) => {
+    const known = typeof model === "string" ? pickPrice(run.windows ?? [], model) : undefined;
+    const limit = window ?? known?.contextTokens ?? run.contextTokens;
     if (limit === null || tokens < NOTE_SHARE * limit) return undefined;
     return {
       signal: "context_full",

@@ -33,6 +33,14 @@ export interface RunContext {
   readonly prompt: string;
   /** Tokens that the model takes at once; null: unknown. */
   readonly contextTokens: number | null;
+  /** What each model takes at once, for runs whose model is known from their calls alone. */
+  readonly windows?: readonly ModelWindow[];
+}
+
+export interface ModelWindow {
+  /** A model's name; a star stands for anything. */
+  readonly model: string;
+  readonly contextTokens: number | null;
 }
 
 /** Contract: `fold` is pure and its state is JSON of bounded size; `read` gives a signal that holds now, or none. */

@@ -13,6 +13,7 @@ import type { EventLogDeps } from "./event-log.ts";
 import type { Egress } from "./govern-egress.ts";
 import type { Ingest } from "./ingest-events.ts";
 import type { Git } from "./project-git.ts";
+import type { PassRecords } from "./pass-record.ts";
 import type { Models } from "./models.ts";
 import type { Providers } from "./providers.ts";
 
@@ -43,6 +44,8 @@ export interface Deps extends EventLogDeps {
   /** Sandboxes this process has opened its gate for. */
   readonly adopted: Set<string>;
   readonly judge: Judge;
+  /** How the background passes of this process do. */
+  readonly passes: PassRecords;
   /** When this process began to watch. */
   readonly startedMs: number;
   /** Runs a background pass soon instead of at its next turn. */

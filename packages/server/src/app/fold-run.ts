@@ -27,10 +27,14 @@ export interface Folded {
   readonly signals: JsonObject;
 }
 
-export const toRunContext = (row: Pick<WatchedRow, "prompt" | "owned_files">): RunContext => ({
+export const toRunContext = async (
+  deps: Deps,
+  row: Pick<WatchedRow, "prompt" | "owned_files">,
+): Promise<RunContext> => ({
   ownedFiles: row.owned_files,
   prompt: row.prompt ?? "",
   contextTokens: null,
+  windows: await deps.models.listPrices(),
 });
 
 /** One page; undefined while another replica folds it. */
@@ -58,7 +62,7 @@ async function foldPage(
 }
 
 export async function foldRun(deps: Deps, row: WatchedRow): Promise<Folded | undefined> {
-  const run = toRunContext(row);
+  const run = await toRunContext(deps, row);
   if (row.watch === null) await ensureSupervision(deps.db, row.id, { ...NO_WATCH_FACTS }, NO_SIGNAL_STATES);
   let folded = await foldPage(deps, row.id, run);
   for (let page = 1; folded?.isMore === true && page < PAGES; page++) folded = await foldPage(deps, row.id, run);

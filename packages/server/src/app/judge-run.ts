@@ -20,7 +20,15 @@ const toText = (data: JsonObject): string => {
   return [...said, ...(typeof input === "object" && input !== null ? [JSON.stringify(input)] : [])].join(" ");
 };
 
-function isDue(row: WatchedRow, cursorSeq: number, hasSigns: boolean, nowMs: number): boolean {
+interface Seen {
+  readonly cursorSeq: number;
+  readonly hasSigns: boolean;
+  /** Somebody asked for it: the beat does not count. */
+  readonly isForced?: boolean;
+}
+
+function isDue(row: WatchedRow, { cursorSeq, hasSigns, isForced = false }: Seen, nowMs: number): boolean {
+  if (isForced) return true;
   if (cursorSeq <= row.judged_seq) return false;
   return nowMs - (row.judged_at?.getTime() ?? 0) >= (hasSigns ? TROUBLED_MS : QUIET_MS);
 }
@@ -29,10 +37,10 @@ function isDue(row: WatchedRow, cursorSeq: number, hasSigns: boolean, nowMs: num
 export async function judgeRun(
   deps: Deps,
   row: WatchedRow,
-  seen: { readonly cursorSeq: number; readonly hasSigns: boolean },
+  seen: Seen,
   signal: AbortSignal,
 ): Promise<Signal | undefined> {
-  if (!deps.judge.isThere || !isDue(row, seen.cursorSeq, seen.hasSigns, deps.clock.now().getTime())) return undefined;
+  if (!deps.judge.isThere || !isDue(row, seen, deps.clock.now().getTime())) return undefined;
   // The newest events: what an agent did first is in its goal.
   const events = (await listNewest(deps.db, row.id, seen.cursorSeq, UNSHOWN, SHOWN)).toReversed();
   const marker = randomBytes(12).toString("hex");

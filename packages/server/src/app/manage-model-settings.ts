@@ -31,7 +31,12 @@ export const readPrices = async (deps: Deps): Promise<{ items: Price[]; next_cur
 export async function setPrice(deps: Deps, actor: Person, change: PriceChange): Promise<Price> {
   requireAll(actor);
   const as_of = deps.clock.now().toISOString().slice(0, 10);
-  const row = await putPrice.one(deps.db, { ...change, origin: "edited", as_of });
+  const row = await putPrice.one(deps.db, {
+    ...change,
+    context_tokens: change.context_tokens ?? null,
+    origin: "edited",
+    as_of,
+  });
   await audit(deps, actor, "price.set", change.model);
   deps.models.forget();
   return row;

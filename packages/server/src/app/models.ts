@@ -88,6 +88,7 @@ export function openModels({ db, clock, config, vault, vendor, cassettes }: Mode
       output: row.output,
       cacheRead: row.cache_read,
       cacheWrite: row.cache_write,
+      contextTokens: row.context_tokens,
     })),
   );
   const stored = remember(clock, () => listUpstreams(db));
@@ -157,12 +158,13 @@ export function openModels({ db, clock, config, vault, vendor, cassettes }: Mode
 export async function ensureSeedPrices(db: Db): Promise<void> {
   await ensurePrices(
     db,
-    SEED_PRICES.map(({ model, input, output, cacheRead, cacheWrite }) => ({
+    SEED_PRICES.map(({ model, input, output, cacheRead, cacheWrite, contextTokens }) => ({
       model,
       input,
       output,
       cache_read: cacheRead,
       cache_write: cacheWrite,
+      context_tokens: contextTokens,
       origin: "list" as const,
       as_of: SEED_PRICES_AS_OF,
     })),

@@ -1,13 +1,15 @@
 /** What models cost, by call and by scope. */
 import {
   CostRecordId,
+  type CostBreakdown,
+  type CostBreakdownQuery,
   type CostRecord,
   type CostScope,
   type CostSummary,
   type ProjectId,
   type SandboxId,
 } from "@drover/contract";
-import { listCosts, sumCosts, type CostFilter, type CostRow, type CostSumRow } from "../store/costs.ts";
+import { breakDownCosts, listCosts, sumCosts, type CostFilter, type CostRow, type CostSumRow } from "../store/costs.ts";
 import type { Person } from "./credential.ts";
 import { parseCursor } from "./cursor.ts";
 import type { Deps } from "./deps.ts";
@@ -60,8 +62,10 @@ export async function pageCosts(deps: Deps, actor: Person, query: CostQuery) {
   return { items: items.map(toRecord), next_cursor: rows.length > query.limit ? (items.at(-1)?.id ?? null) : null };
 }
 
-const toTotals = (rows: readonly CostSumRow[]) => {
-  const sum = (pick: (row: CostSumRow) => number) => rows.reduce((total, row) => total + pick(row), 0);
+type Sums = Omit<CostSumRow, "provider" | "model">;
+
+const toTotals = (rows: readonly Sums[]) => {
+  const sum = (pick: (row: Sums) => number) => rows.reduce((total, row) => total + pick(row), 0);
   const cacheRead = sum((row) => row.cache_read_tokens);
   const cacheWrite = sum((row) => row.cache_write_tokens);
   const prompt = sum((row) => row.input_tokens) + cacheRead + cacheWrite;
@@ -95,4 +99,18 @@ export async function summariseCosts(
     ...toTotals(rows),
     breakdown: rows.map((row) => ({ provider: row.provider, model: row.model, ...toTotals([row]) })),
   };
+}
+
+export async function readBreakdown(deps: Deps, actor: Person, query: CostBreakdownQuery): Promise<CostBreakdown> {
+  const rows = await breakDownCosts(
+    deps.db,
+    query.by,
+    {
+      visibleProject: actor.grant.projectId,
+      scopes: [{ type: query.scope_type, id: query.scope_id ?? null }],
+      since: query.since,
+    },
+    query.until ?? null,
+  );
+  return { by: query.by, items: rows.map(({ key, label, ...sums }) => ({ key, label, ...toTotals([sums]) })) };
 }

@@ -3,6 +3,7 @@ import { decideSystemHealth, readSignals } from "@drover/core";
 import type { ConductorAnalysis, GuardianAnalysis, ProjectId, SandboxId } from "@drover/contract";
 import { z } from "zod";
 import { listAnalyses, listConductorAnalyses, listStanding, loadDashboard } from "../store/analyses.ts";
+import { countInterventions } from "../store/supervision.ts";
 import type { Person } from "./credential.ts";
 import { parseCursor } from "./cursor.ts";
 import type { Deps } from "./deps.ts";
@@ -33,6 +34,15 @@ export async function readMonitorHealth(deps: Deps, actor: Person) {
   const nowMs = deps.clock.now().getTime();
   const alignments = rows.flatMap((row) => row.verdict?.alignment_score ?? []);
   const needSteering = rows.filter((row) => row.verdict?.needs_steering === true).length;
+  const signs = await Promise.all(
+    rows.map(async (row) =>
+      row.signals === null
+        ? []
+        : readSignals(row.signals, await toRunContext(deps, row), nowMs).map(({ signal }) => signal),
+    ),
+  );
+  const [conductor] = await listConductorAnalyses(deps.db, actor.grant.projectId, undefined, 1);
+  const isRecent = conductor !== undefined && nowMs - conductor.created_at.getTime() < FRESH_SECONDS * 1_000;
   const judged = rows.flatMap((row) => row.judged_at ?? []).map((at) => at.getTime());
   return {
     active_agents: rows.length,
@@ -41,11 +51,12 @@ export async function readMonitorHealth(deps: Deps, actor: Person) {
     agents_need_steering: needSteering,
     system_health: decideSystemHealth(rows.length, alignments, needSteering),
     conditions: count(rows.map((row) => row.condition ?? "unknown")),
-    signals: count(
-      rows.flatMap((row) =>
-        row.signals === null ? [] : readSignals(row.signals, toRunContext(row), nowMs).map(({ signal }) => signal),
-      ),
+    signals: count(signs.flat()),
+    phase_distribution: count(rows.map((row) => row.phase ?? "none")),
+    steering_types: count(
+      rows.flatMap((row) => (row.verdict?.needs_steering === true ? (row.verdict.steering_type ?? []) : [])),
     ),
+    recent_duplicates: isRecent ? (conductor?.duplicates.length ?? 0) : 0,
     last_analysis: judged.length === 0 ? null : new Date(Math.max(...judged)).toISOString(),
   };
 }
@@ -82,4 +93,53 @@ export async function pageAnalyses(
       created_at: created_at.toISOString(),
     }));
   return { items, next_cursor: toNext(rows, query.limit) };
+}
+
+/** The passes that together are the monitor. */
+const PASSES: ReadonlySet<string> = new Set([
+  "supervise-runs",
+  "run-guardian",
+  "run-conductor",
+  "measure",
+  "find-anomalies",
+  "diagnose-tickets",
+  "detect-blocking",
+  "deliver-alerts",
+]);
+const ANALYSES_AT_ONCE = 5;
+
+export async function readStatus(deps: Deps) {
+  const passes = [...deps.passes].filter(([name]) => PASSES.has(name));
+  const toSeconds = (name: string) => (deps.passes.get(name)?.everyMs ?? 0) / 1_000;
+  const total = passes.reduce((sum, [, { cycles }]) => sum + cycles, 0);
+  const failed = passes.reduce((sum, [, one]) => sum + one.failed, 0);
+  const toTime = (ms: number | null) => (ms === null ? null : new Date(ms).toISOString());
+  return {
+    running: passes.length > 0,
+    started_at: new Date(deps.startedMs).toISOString(),
+    config: {
+      guardian_interval_seconds: toSeconds("run-guardian"),
+      conductor_interval_seconds: toSeconds("run-conductor"),
+      health_check_interval_seconds: toSeconds("measure"),
+      guardian_mode: deps.config.guardianMode,
+      max_concurrent_analyses: ANALYSES_AT_ONCE,
+      judge: deps.judge.isThere,
+    },
+    loops: passes.map(([name, one]) => ({
+      name,
+      every_seconds: one.everyMs / 1_000,
+      cycles: one.cycles,
+      failed: one.failed,
+      last_started_at: toTime(one.lastStartedMs),
+      last_duration_ms: one.lastDurationMs,
+      last_error: one.lastError,
+    })),
+    metrics: {
+      total_cycles: total,
+      successful_cycles: total - failed,
+      failed_cycles: failed,
+      success_rate: total === 0 ? null : (total - failed) / total,
+      total_interventions: (await countInterventions.one(deps.db)).count,
+    },
+  };
 }

@@ -16,7 +16,8 @@ const Position = z
 export async function readSupervision(deps: Deps, id: SandboxId): Promise<Supervision> {
   const row = await loadSupervision.maybe(deps.db, id);
   if (row === undefined) throw new AppError("sandbox.not_found");
-  const signals = row.signals === null ? [] : readSignals(row.signals, toRunContext(row), deps.clock.now().getTime());
+  const run = await toRunContext(deps, row);
+  const signals = row.signals === null ? [] : readSignals(row.signals, run, deps.clock.now().getTime());
   return {
     sandbox_id: row.id,
     condition: row.condition,

@@ -125,7 +125,7 @@ async function act(deps: Deps, row: WatchedRow, { rung, signal }: Intention, abo
 async function guard(deps: Deps, row: WatchedRow, abort: AbortSignal): Promise<boolean> {
   const folded: Folded | undefined = await foldRun(deps, row);
   if (folded === undefined) return false;
-  const signals = readSignals(folded.signals, toRunContext(row), deps.clock.now().getTime());
+  const signals = readSignals(folded.signals, await toRunContext(deps, row), deps.clock.now().getTime());
   const before = await listInterventionsOf(deps.db, row.id, HISTORY);
   for (const past of before) if (past.outcome === "pending") await settle(deps, row, past, signals);
   if (row.state !== "running") return false;

@@ -31,6 +31,7 @@ import { startDemo } from "../app/start-demo.ts";
 import { person, worker, type Handlers } from "./context.ts";
 import { costHandlers } from "./serve-costs.ts";
 import { guardianHandlers } from "./serve-guardian.ts";
+import { monitorHandlers } from "./serve-monitor.ts";
 import { workHandlers } from "./serve-work.ts";
 import { gitHandlers } from "./git-handlers.ts";
 import { CLEARED_SESSION_COOKIE, parseSessionCookie, toSessionCookie } from "./session-cookie.ts";
@@ -196,4 +197,5 @@ export const handlers: Handlers = {
   ...workHandlers,
   ...costHandlers,
   ...guardianHandlers,
+  ...monitorHandlers,
 };

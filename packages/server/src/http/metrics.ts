@@ -1,5 +1,6 @@
 /** Figures of this process in the Prometheus text form. */
 import type { Deps } from "../app/deps.ts";
+import { listMeasured } from "../app/read-metrics.ts";
 
 interface Figure {
   readonly name: string;
@@ -13,7 +14,7 @@ export interface Counters {
   failures: number;
 }
 
-export function writeMetrics(deps: Deps, counters: Counters, sockets: number): string {
+export async function writeMetrics(deps: Deps, counters: Counters, sockets: number): Promise<string> {
   const figures: readonly Figure[] = [
     {
       name: "drover_event_head",
@@ -42,6 +43,7 @@ export function writeMetrics(deps: Deps, counters: Counters, sockets: number): s
       value: process.memoryUsage.rss(),
     },
     { name: "process_uptime_seconds", help: "Age of the process.", kind: "gauge", value: process.uptime() },
+    ...(await listMeasured(deps)),
   ];
   return figures
     .map(({ name, help, kind, value }) => `# HELP ${name} ${help}\n# TYPE ${name} ${kind}\n${name} ${value}\n`)

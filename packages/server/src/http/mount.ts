@@ -216,8 +216,8 @@ export async function mountSite(
   );
   const sockets = openStreamSockets(deps, hosts, watch);
   const terminals = openPtySockets(deps, hosts, watch);
-  app.get("/metrics", { onRequest: requirePerson }, (_request, reply) =>
-    reply.type("text/plain; version=0.0.4").send(writeMetrics(deps, counters, sockets.count())),
+  app.get("/metrics", { onRequest: requirePerson }, async (_request, reply) =>
+    reply.type("text/plain; version=0.0.4").send(await writeMetrics(deps, counters, sockets.count())),
   );
   const pages = await mountStaticFiles(app, options.webRoot);
 

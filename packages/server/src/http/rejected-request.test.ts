@@ -175,6 +175,12 @@ const BODIES: { readonly [Name in EndpointName]: Readonly<Record<string, unknown
   listConductorAnalyses: undefined,
   getMonitorHealth: undefined,
   getDashboard: undefined,
+  getMetrics: undefined,
+  listAnomalies: undefined,
+  acknowledgeAnomaly: undefined,
+  getMonitorStatus: undefined,
+  analyseNow: undefined,
+  analyseInEmergency: { sandbox_ids: ["drover-00000000-000000"] },
   answerPermission: { decision: "deny" },
   getAssignment: undefined,
   getRestored: undefined,
@@ -229,6 +235,8 @@ const BODIES: { readonly [Name in EndpointName]: Readonly<Record<string, unknown
   reportDiscovery: { discovery_type: "bug", description: "a rejected find" },
   listCosts: undefined,
   summariseCosts: undefined,
+  breakDownCosts: undefined,
+  forecastCosts: { pending_task_count: 1 },
   listBudgets: undefined,
   createBudget: { scope_type: "global", limit_amount: 1 },
   getBudget: undefined,
@@ -280,6 +288,10 @@ function toPath(endpoint: Endpoint, world: World, sandbox: TestSandbox): string 
     .replace(":event_id", world.eventId)
     .replace(":budget_id", world.budgetId)
     .replace(":action_id", "act-000000000000")
+    .replace(":anomaly_id", "ano-000000000000")
+    .replace(":alert_id", "alr-000000000000")
+    .replace(":rule_id", "rule-000000000001")
+    .replace(":run_id", "dia-000000000000")
     .replace(":model", "a-model")
     .replace(":protocol", "gemini");
 }

@@ -16,12 +16,15 @@ import {
   setPrice,
   setUpstream,
 } from "../app/manage-model-settings.ts";
-import { pageCosts, summariseCosts } from "../app/read-costs.ts";
+import { forecastCosts } from "../app/forecast-costs.ts";
+import { pageCosts, readBreakdown, summariseCosts } from "../app/read-costs.ts";
 import { person, type Handlers } from "./context.ts";
 
 export const costHandlers: Pick<Handlers, keyof typeof costEndpoints> = {
   listCosts: (context, { query }) => pageCosts(context.deps, person(context), query),
   summariseCosts: (context, { query }) => summariseCosts(context.deps, person(context), query),
+  breakDownCosts: (context, { query }) => readBreakdown(context.deps, person(context), query),
+  forecastCosts: (context, { body }) => forecastCosts(context.deps, person(context), body),
   listBudgets: (context, { query }) => pageBudgets(context.deps, person(context), query),
   createBudget: (context, { body }) => createBudget(context.deps, person(context), body, context.requestKey),
   getBudget: (context, { params }) => getBudget(context.deps, person(context), params.budget_id),

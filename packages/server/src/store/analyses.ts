@@ -163,6 +163,9 @@ export const loadDashboard = query(
     waiting_for_answer: z.number(),
     interventions_last_hour: z.number(),
     events_last_minute: z.number(),
+    active_locks: z.number(),
+    recent_anomalies: z.number(),
+    critical_alerts: z.number(),
   }),
   [null],
   (projectId: string | null) => {
@@ -177,6 +180,10 @@ export const loadDashboard = query(
       ${projectId === null ? empty : sql`and s.project_id = ${projectId}`}) as waiting_for_answer,
     (select count(*)::int from interventions where created_at > now() - interval '1 hour' ${mine}) as interventions_last_hour,
     (select count(*)::int from (select 1 from events where seq > (select max(seq) from events) - 100000
-      and created_at > now() - interval '1 minute' ${mine}) as lately) as events_last_minute`;
+      and created_at > now() - interval '1 minute' ${mine}) as lately) as events_last_minute,
+    (select count(*)::int from tasks where status in ('claiming', 'assigned', 'running') and cardinality(owned_files) > 0 ${mine}) as active_locks,
+    (select count(*)::int from anomalies where created_at > now() - interval '1 day' and acknowledged_at is null ${mine}) as recent_anomalies,
+    (select count(*)::int from alerts where state = 'firing' and severity = 'critical' and acknowledged_at is null
+      ${projectId === null ? empty : sql`and (project_id = ${projectId} or project_id is null)`}) as critical_alerts`;
   },
 );

@@ -1,5 +1,12 @@
 /** Model calls and what they cost. */
-import { CostRecordId, ModelProtocolName, ProjectId, SandboxId, type CostScope } from "@drover/contract";
+import {
+  CostRecordId,
+  ModelProtocolName,
+  ProjectId,
+  SandboxId,
+  type CostBreakdown,
+  type CostScope,
+} from "@drover/contract";
 import { z } from "zod";
 import type { Statement } from "../ports/db.ts";
 import { command, query } from "./query.ts";
@@ -101,6 +108,8 @@ export const addTokens = command(
   where id = ${id}`,
 );
 
+type CostBreakdownBy = CostBreakdown["by"];
+
 const SCOPE_COLUMNS: Readonly<Record<Exclude<CostScope, "global">, Statement>> = {
   project: sql`project_id`,
   ticket: sql`ticket_id`,
@@ -168,4 +177,48 @@ export const sumCosts = query(
     sum(cache_write_tokens)::bigint as cache_write_tokens, count(*) as records,
     count(*) filter (where input_usd is null or output_usd is null) as unpriced
   from cost_records ${toWhere(filter)} group by provider, model order by usd desc, provider, model limit 1000`,
+);
+
+const BREAKDOWN_COLUMNS: Readonly<Record<CostBreakdownBy, { readonly key: Statement; readonly label: Statement }>> = {
+  model: { key: sql`c.model`, label: sql`c.model` },
+  project: { key: sql`c.project_id`, label: sql`coalesce(p.name, c.project_id)` },
+  ticket: { key: sql`c.ticket_id`, label: sql`coalesce(k.title, c.ticket_id)` },
+  task: { key: sql`c.task_id`, label: sql`coalesce(t.title, c.task_id)` },
+  sandbox: { key: sql`c.sandbox_id`, label: sql`c.sandbox_id` },
+  phase: { key: sql`t.phase_id`, label: sql`t.phase_id` },
+  day: {
+    key: sql`to_char(c.recorded_at at time zone 'UTC', 'YYYY-MM-DD')`,
+    label: sql`to_char(c.recorded_at at time zone 'UTC', 'YYYY-MM-DD')`,
+  },
+};
+
+const BreakdownRow = SumRow.omit({ provider: true, model: true }).extend({ key: z.string(), label: z.string() });
+
+/** What belongs to nothing of the kind (no task, no ticket) stands under "". */
+export const breakDownCosts = query(
+  "costs.break_down",
+  BreakdownRow,
+  ["phase", { ...SAMPLE_FILTER, model: undefined }, null],
+  (by: CostBreakdownBy, filter: CostFilter, until: string | null) => sql`
+  select coalesce(${BREAKDOWN_COLUMNS[by].key}, '') as key, coalesce(max(${BREAKDOWN_COLUMNS[by].label}), '') as label,
+    coalesce(sum(c.input_usd + c.output_usd), 0)::float8 as usd, sum(c.input_tokens)::bigint as input_tokens,
+    sum(c.output_tokens)::bigint as output_tokens, sum(c.cache_read_tokens)::bigint as cache_read_tokens,
+    sum(c.cache_write_tokens)::bigint as cache_write_tokens, count(*) as records,
+    count(*) filter (where c.input_usd is null or c.output_usd is null) as unpriced
+  from (select * from cost_records ${toWhere(filter)}) c left join projects p on p.id = c.project_id
+    left join tasks t on t.id = c.task_id left join tickets k on k.id = c.ticket_id
+  where ${until}::timestamptz is null or c.recorded_at < ${until}::timestamptz
+  group by 1 order by ${by === "day" ? sql`1` : sql`usd desc, 1`} limit 1000`,
+);
+
+/** Tokens of finished tasks, each with all its calls, newest first. */
+export const measureTaskTokens = query(
+  "costs.task_tokens",
+  z.object({ tasks: z.number(), tokens: z.number().nullable() }),
+  [null],
+  (projectId: string | null) => sql`
+  select count(*)::int as tasks, avg(tokens)::float8 as tokens from (
+    select sum(c.input_tokens + c.output_tokens + c.cache_read_tokens + c.cache_write_tokens) as tokens
+    from (select id from tasks where status = 'completed' ${projectId === null ? empty : sql`and project_id = ${projectId}`}
+      order by completed_at desc nulls last limit 200) t join cost_records c on c.task_id = t.id group by t.id) as done`,
 );

@@ -12,10 +12,11 @@ export const PriceRow = z.object({
   cache_write: z.number().nullable(),
   origin: z.enum(["list", "edited"]),
   as_of: z.string(),
+  context_tokens: z.number().nullable(),
 });
 export type PriceRow = z.infer<typeof PriceRow>;
 
-const columns = sql`model, input, output, cache_read, cache_write, origin, as_of`;
+const columns = sql`model, input, output, cache_read, cache_write, origin, as_of, context_tokens`;
 
 const SAMPLE_PRICE: PriceRow = {
   model: "a*",
@@ -25,6 +26,7 @@ const SAMPLE_PRICE: PriceRow = {
   cache_write: null,
   origin: "edited",
   as_of: "2026-01-01",
+  context_tokens: null,
 };
 
 export const listPrices = query(
@@ -39,10 +41,12 @@ export const putPrice = query(
   PriceRow,
   [SAMPLE_PRICE],
   (price: PriceRow) => sql`
-  insert into model_prices (model, input, output, cache_read, cache_write, origin, as_of)
-  values (${price.model}, ${price.input}, ${price.output}, ${price.cache_read}, ${price.cache_write}, ${price.origin}, ${price.as_of})
+  insert into model_prices (model, input, output, cache_read, cache_write, origin, as_of, context_tokens)
+  values (${price.model}, ${price.input}, ${price.output}, ${price.cache_read}, ${price.cache_write}, ${price.origin}, ${price.as_of},
+    ${price.context_tokens})
   on conflict (model) do update set input = excluded.input, output = excluded.output, cache_read = excluded.cache_read,
-    cache_write = excluded.cache_write, origin = excluded.origin, as_of = excluded.as_of, updated_at = now()
+    cache_write = excluded.cache_write, origin = excluded.origin, as_of = excluded.as_of, updated_at = now(),
+    context_tokens = coalesce(excluded.context_tokens, model_prices.context_tokens)
   returning ${columns}`,
 );
 
@@ -51,12 +55,13 @@ export const ensurePrices = command(
   "prices.ensure",
   [[SAMPLE_PRICE]],
   (prices: readonly PriceRow[]) => sql`
-  insert into model_prices (model, input, output, cache_read, cache_write, origin, as_of)
-  select model, input, output, cache_read, cache_write, 'list', as_of
-  from jsonb_to_recordset(${json(prices)}::jsonb) as given (model text, input float8, output float8, cache_read float8, cache_write float8, as_of text)
+  insert into model_prices (model, input, output, cache_read, cache_write, origin, as_of, context_tokens)
+  select model, input, output, cache_read, cache_write, 'list', as_of, context_tokens
+  from jsonb_to_recordset(${json(prices)}::jsonb) as given (model text, input float8, output float8, cache_read float8, cache_write float8, as_of text,
+    context_tokens int)
   on conflict (model) do update set input = excluded.input, output = excluded.output, cache_read = excluded.cache_read,
-    cache_write = excluded.cache_write, as_of = excluded.as_of, updated_at = now()
-  where model_prices.origin = 'list' and model_prices.as_of < excluded.as_of`,
+    cache_write = excluded.cache_write, as_of = excluded.as_of, updated_at = now(), context_tokens = excluded.context_tokens
+  where model_prices.origin = 'list' and (model_prices.as_of < excluded.as_of or model_prices.context_tokens is null)`,
 );
 
 export const deletePrice = query(

@@ -203,6 +203,13 @@ export const listInterventions = query(
   order by position desc limit ${by.limit}`,
 );
 
+export const countInterventions = query(
+  "interventions.count",
+  z.object({ count: z.number() }),
+  [],
+  () => sql`select count(*)::int as count from interventions`,
+);
+
 export const settleIntervention = command(
   "interventions.settle",
   ["int-000000000000", "helped", null],
