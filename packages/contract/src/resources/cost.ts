@@ -209,7 +209,7 @@ export const Price = z.object({
   origin: z.enum(["list", "edited"]),
   as_of: z.string(),
   /** How many tokens the model takes at once; null: nobody said. */
-  context_tokens: ContextTokens,
+  context_tokens: ContextTokens.default(null),
 });
 export type Price = z.infer<typeof Price>;
 

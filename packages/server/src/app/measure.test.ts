@@ -84,13 +84,14 @@ describe("figures over time", () => {
     ]);
     const coarse = await seriesOf(
       server,
-      `from=${new Date(hour - 2_400 * 3_600_000).toISOString()}&metric=queue_depth&points=1000`,
+      `from=${new Date(hour - 2_400 * 3_600_000).toISOString()}&to=${new Date(hour - 3_600_000).toISOString()}&metric=queue_depth&points=1000`,
     );
     expect(valuesOf(coarse, "queue_depth")).toEqual([6]);
   });
 
   test("stand in /metrics for those with a credential, with totals that only grow", async () => {
     await using server = await startTestServer();
+    await forgetMeasured(server);
     await measureOnce(at(server, Date.now() + MINUTE_MS));
     const token = (await server.createToken("viewer")).token;
     const { text } = await server.request("GET", "/metrics", { token });
