@@ -17,7 +17,16 @@ export function formatSandboxes(sandboxes: readonly Sandbox[], now: Date, width:
   return formatTable(["ID", "STATE", "PROVIDER", "HEALTH", "TURN", "EVENTS", "AGE", "WORK"], rows, width);
 }
 
-/** What was asked for, and what really enforces it. */
+/** What it is made from, and who said so. */
+function toSource(resources: Sandbox["resources"]): string | null {
+  const sources = (["snapshot", "image"] as const).flatMap((name) => {
+    const found = resources?.[name] ?? null;
+    return found === null ? [] : [`${name} ${found.value} (${found.origin})`];
+  });
+  return sources.length === 0 ? null : sources.join(", ");
+}
+
+/** What was asked for, by whom, and what really enforces it. */
 function toLimits({ resources, enforced_by: by }: Sandbox): string | null {
   if (resources === null) return null;
   const amounts = [
@@ -25,7 +34,11 @@ function toLimits({ resources, enforced_by: by }: Sandbox): string | null {
     ["cpu", `${resources.cpu.value} cores`],
     ["disk", `${resources.disk_gb.value} GiB disk`],
   ] as const;
-  const told = amounts.map(([name, text]) => (by?.[name] === undefined ? text : `${text} (${by[name]})`));
+  const origins = { memory: resources.memory_gb.origin, cpu: resources.cpu.origin, disk: resources.disk_gb.origin };
+  const told = amounts.map(([name, text]) => {
+    const enforcer = by?.[name] === undefined ? "" : `, ${by[name]}`;
+    return `${text} (${origins[name]}${enforcer})`;
+  });
   const others = Object.entries(by ?? {}).filter(([name]) => !amounts.some(([known]) => known === name));
   return [...told, ...others.map(([name, enforcer]) => `${name}: ${enforcer}`)].join(", ");
 }
@@ -40,6 +53,7 @@ export function formatSandbox(sandbox: Sandbox, now: Date, width: number): reado
     ["generation", sandbox.generation],
     ["provider", sandbox.provider_id === null ? sandbox.provider : `${sandbox.provider} ${sandbox.provider_id}`],
     ["limits", toLimits(sandbox)],
+    ["made from", toSource(sandbox.resources)],
     ["runtime", sandbox.model === null ? sandbox.runtime : `${sandbox.runtime ?? ""} ${sandbox.model}`.trim()],
     ["project", sandbox.project_id],
     ["task", sandbox.task_id],

@@ -275,6 +275,13 @@ export const OPTIONS = {
     fallback: "1",
     doc: "Sandboxes of provider local that stand ready before they are asked for.",
   },
+  warmDocker: {
+    env: "SANDBOX_WARM_DOCKER",
+    yaml: "sandbox.warm_docker",
+    schema: z.coerce.number().int().min(0).max(100),
+    fallback: "0",
+    doc: "Containers of provider docker that stand ready before they are asked for.",
+  },
   keepCompletedSeconds: {
     env: "SANDBOX_KEEP_COMPLETED_SECONDS",
     yaml: "sandbox.keep_completed_seconds",

@@ -4,7 +4,7 @@ import { homedir, hostname, networkInterfaces } from "node:os";
 import { join, resolve } from "node:path";
 import type { RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
-import { pickRecorded, resolveResources, toCassetteFacts } from "@drover/core";
+import { pickRecorded, resolveSizes, toCassetteFacts } from "@drover/core";
 import { AppError, type Config, type OptionName, type ResolvedResources } from "@drover/contract";
 import { openNpmPackages } from "./adapters/agent-packages-npm.ts";
 import { openDiskBlobs } from "./adapters/blob-disk.ts";
@@ -112,6 +112,8 @@ function toResources({ config, origins }: ServerOptions): ResolvedResources {
     memory_gb: { value: config.sandboxMemoryGb, origin: origin("sandboxMemoryGb") },
     cpu: { value: config.sandboxCpu, origin: origin("sandboxCpu") },
     disk_gb: { value: config.sandboxDiskGb, origin: origin("sandboxDiskGb") },
+    image: { value: config.sandboxImage, origin: origin("sandboxImage") },
+    snapshot: { value: config.daytonaSnapshot, origin: origin("daytonaSnapshot") },
   };
 }
 
@@ -169,7 +171,7 @@ async function openServer(options: ServerOptions, cleanup: ReturnType<typeof ope
         worker: join(worker, "worker.mjs"),
         log,
         isUnsafe: config.unsafeNoSandbox,
-        warm: { size: config.warmLocal, limits: toLimits(resolveResources({}, toResources(options))) },
+        warm: { size: config.warmLocal, limits: toLimits(resolveSizes({}, toResources(options))) },
       }),
     daytona: async () =>
       openDaytona({
@@ -181,7 +183,12 @@ async function openServer(options: ServerOptions, cleanup: ReturnType<typeof ope
         timeoutSeconds: config.daytonaTimeoutSeconds,
       }),
     docker: () =>
-      openDocker({ host: config.dockerHost, image: config.sandboxImage, base: join(dataDir.path, "containers") }),
+      openDocker({
+        host: config.dockerHost,
+        image: config.sandboxImage,
+        base: join(dataDir.path, "containers"),
+        warm: { size: config.warmDocker, limits: toLimits(resolveSizes({}, toResources(options))), log },
+      }),
   });
   cleanup.add(() => providers.close());
   const gate = openSandboxGate(() => route);

@@ -4,7 +4,7 @@ import { join, resolve } from "node:path";
 import { AppError } from "@drover/contract";
 import { openPostgres } from "./adapters/db-postgres.ts";
 import { openRedisBus } from "./adapters/bus-redis.ts";
-import { connectEngine, toAppError } from "./adapters/docker/connection.ts";
+import { connectEngine, identifyEngine, toAppError } from "./adapters/docker/connection.ts";
 import type { Log } from "./ports/log.ts";
 
 const PACKAGES = resolve(import.meta.dirname, "../..");
@@ -51,8 +51,7 @@ function inTime<T>(work: Promise<T>, what: string): Promise<T> {
 export async function probeEngine(host: string): Promise<string> {
   const connection = await connectEngine(host);
   try {
-    const { Version, Platform } = await inTime(connection.docker.version(), host);
-    return `${Platform?.Name ?? "engine"} ${Version}`;
+    return (await inTime(identifyEngine(connection), host)).title;
   } catch (error) {
     throw toAppError(error, connection);
   }

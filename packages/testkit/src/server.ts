@@ -99,6 +99,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
       databaseUrl: database.url,
       databasePoolSize: 8,
       warmLocal: 0,
+      warmDocker: 0,
       adminToken: ADMIN_TOKEN,
       ...options.config,
     },

@@ -72,10 +72,14 @@ export type NewSandbox = z.infer<typeof NewSandbox>;
 
 /** A resource and where its value came from: the request, a setting, or the default. */
 const ResolvedResource = z.object({ value: z.number(), origin: z.string() });
+const ResolvedName = z.object({ value: z.string(), origin: z.string() });
 export const ResolvedResources = z.object({
   memory_gb: ResolvedResource,
   cpu: ResolvedResource,
   disk_gb: ResolvedResource,
+  /** What it is made from; null where the provider uses none. */
+  image: ResolvedName.nullable().default(null),
+  snapshot: ResolvedName.nullable().default(null),
 });
 export type ResolvedResources = z.infer<typeof ResolvedResources>;
 

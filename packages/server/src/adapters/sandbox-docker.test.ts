@@ -1,5 +1,5 @@
 import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { describeSandboxProvider } from "../../../testkit/src/conformance/sandbox-provider.ts";
@@ -12,7 +12,10 @@ import {
   untilFact,
 } from "../../../testkit/src/conformance/sandbox/given.ts";
 import { startDocker, type TestEngine } from "../../../testkit/src/docker.ts";
+import { silentLog } from "../../../testkit/src/silent-log.ts";
+import { openWarmDocker, type WarmDocker } from "../../../testkit/src/warm-docker.ts";
 import type { SandboxProvider, SandboxRef, SandboxSpec } from "../ports/sandbox-provider.ts";
+import { connectEngine } from "./docker/connection.ts";
 import { openDocker, type DockerOptions } from "./sandbox-docker.ts";
 
 let engine: TestEngine;
@@ -27,25 +30,43 @@ afterAll(async () => {
   await rm(base, { recursive: true, force: true });
 });
 
+const capabilities = {
+  pause: true,
+  snapshot: true,
+  terminal: true,
+  socketDirectory: true,
+  egressPolicy: true,
+  mounts: true,
+  survivesServer: true,
+};
+const deviations = [
+  { promise: "a code above 128 is a code, not a signal", reason: "engines tell a signal as 128 + its number" },
+];
+
 describeSandboxProvider({
   name: "docker",
-  capabilities: {
-    pause: true,
-    snapshot: true,
-    terminal: true,
-    socketDirectory: true,
-    egressPolicy: true,
-    mounts: true,
-    survivesServer: true,
-  },
+  capabilities,
+  deviations,
   open: async () => {
     const open = () => openDocker({ host: engine.host, image: engine.image, base });
     const provider = await open();
     return { provider, reopen: open, close: () => provider.close() };
   },
-  deviations: [
-    { promise: "a code above 128 is a code, not a signal", reason: "engines tell a signal as 128 + its number" },
-  ],
+});
+
+let warm: WarmDocker | undefined;
+describeSandboxProvider({
+  name: "docker, claimed",
+  capabilities,
+  deviations,
+  open: async () => {
+    warm = await openWarmDocker({ host: engine.host, image: engine.image, base: join(base, "claimed") });
+    return warm;
+  },
+});
+
+test("the suite ran in containers that stood ready", () => {
+  expect(warm?.claims()).toBeGreaterThan(15);
 });
 
 describe("containers", () => {
@@ -103,6 +124,41 @@ describe("containers", () => {
       network: "engine",
       isolation: "engine",
     });
+  });
+
+  test("what stands ready is in no list, is given away once, and is gone with its server, also with one that was killed", async () => {
+    const place = join(base, "pool");
+    const all = async () =>
+      (await connectEngine(engine.host)).docker.listContainers({ all: true, filters: { label: ["drover.warm"] } });
+    const ready = async () =>
+      (await all()).filter(({ Names }) => Names.some((name) => name.startsWith("/drover-warm-")));
+    const options = { base: place, warm: { size: 1, limits: LIMITS, log: silentLog } };
+    const provider = await open(options);
+    await untilFact(
+      "one stands ready",
+      async () => (await ready()).length === 1 && (await ready())[0]?.State === "running",
+    );
+    expect(await provider.list({}, signal)).toEqual([]);
+    const [first] = await ready();
+    const spec = toSpec({ env: { GREETING: "hello" }, labels: { installation: "pool" } });
+    const ref = await make(provider, spec);
+    expect(ref).toEqual({ key: spec.key, id: first?.Id, labels: spec.labels });
+    // Another replica, and the same one again, find it as it was given away.
+    const other = await open({ base: place });
+    expect(await other.list({ installation: "pool" }, signal)).toEqual([ref]);
+    expect(await other.ensure(spec, signal)).toEqual(ref);
+    expect(await shell(other, ref, "echo $GREETING")).toBe("hello\n");
+    await untilFact("another one stands ready", async () => (await ready()).length === 1);
+    await provider.close();
+    expect(await ready()).toEqual([]);
+    // Of a process that is no more.
+    const { docker } = await connectEngine(engine.host);
+    const Labels = { "drover.warm": `${hostname()}/1-1`, "drover.key": "" };
+    await docker.createContainer({ name: "drover-warm-1-1-dead", Image: engine.image, Cmd: ["true"], Labels });
+    const next = await open({ base: place, warm: { size: 0, limits: LIMITS, log: silentLog } });
+    expect(await ready()).toEqual([]);
+    await next.close();
+    expect(await shell(other, ref, "echo alive")).toBe("alive\n");
   });
 
   test("more processors than the engine has are no reason to refuse", async () => {

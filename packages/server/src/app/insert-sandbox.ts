@@ -1,5 +1,5 @@
 /** Stores a new sandbox, asked for by a person or made for a task: the same row either way. */
-import { resolveResources } from "@drover/core";
+import { resolveSizes, resolveSources } from "@drover/core";
 import type { NewSandbox, ProjectId, Provider } from "@drover/contract";
 import type { Db } from "../ports/db.ts";
 import { insertAudit } from "../store/audit.ts";
@@ -55,7 +55,7 @@ export async function insertSandboxRow(
     branch: isHosted ? toSandboxBranch(id) : (branch ?? null),
     labels: labels ?? {},
     spec: JSON.parse(JSON.stringify(spec)),
-    resources: resolveResources(resources ?? {}, deps.resources),
+    resources: { ...resolveSizes(resources ?? {}, deps.resources), ...resolveSources(provider, spec, deps.resources) },
     network: network ?? "allowlist",
     created_by: createdBy,
   });

@@ -26,7 +26,7 @@ export function parseLabels(
     : { sandboxId: sandboxId as SandboxId, generation: Number(generation) };
 }
 
-export const toLimits = (resources: ResolvedResources): SandboxLimits => ({
+export const toLimits = (resources: Pick<ResolvedResources, "memory_gb" | "cpu" | "disk_gb">): SandboxLimits => ({
   memoryBytes: Math.round(resources.memory_gb.value * GIBIBYTE),
   cpus: resources.cpu.value,
   diskBytes: Math.round(resources.disk_gb.value * GIBIBYTE),

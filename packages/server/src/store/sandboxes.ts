@@ -102,6 +102,8 @@ const SAMPLE_DRAFT: SandboxDraft = {
     memory_gb: { value: 4, origin: "default" },
     cpu: { value: 2, origin: "default" },
     disk_gb: { value: 8, origin: "default" },
+    image: null,
+    snapshot: null,
   },
   network: "none",
   created_by: "tok-000000000000",

@@ -121,6 +121,8 @@ function Steps({ sandbox, events }: DetailsTabProps) {
 }
 
 const ENFORCED = ["memory", "cpu", "disk", "processes", "network", "isolation"] as const;
+const SOURCES = ["snapshot", "image"] as const;
+const isSource = (name: string) => SOURCES.some((source) => source === name);
 const LAX: ReadonlySet<string> = new Set(["none", "unsafe"]);
 
 function Limits({ sandbox: { resources, enforced_by: by } }: { readonly sandbox: Sandbox }) {
@@ -131,8 +133,10 @@ function Limits({ sandbox: { resources, enforced_by: by } }: { readonly sandbox:
           memory: { value: `${resources.memory_gb.value} GiB`, origin: resources.memory_gb.origin },
           cpu: { value: `${resources.cpu.value} cores`, origin: resources.cpu.origin },
           disk: { value: `${resources.disk_gb.value} GiB`, origin: resources.disk_gb.origin },
+          snapshot: resources.snapshot ?? undefined,
+          image: resources.image ?? undefined,
         };
-  const shown = ENFORCED.filter((name) => values[name] !== undefined || by?.[name] !== undefined);
+  const shown = [...ENFORCED, ...SOURCES].filter((name) => values[name] !== undefined || by?.[name] !== undefined);
   if (shown.length === 0) return <Nothing>Drover did not make this sandbox and limits nothing in it.</Nothing>;
   return (
     <table className="w-full text-xs">
@@ -155,7 +159,13 @@ function Limits({ sandbox: { resources, enforced_by: by } }: { readonly sandbox:
               <td className="py-2 pr-3 font-mono">{values[name]?.value ?? "–"}</td>
               <td className="py-2 pr-3 text-ink-3">{values[name]?.origin ?? ""}</td>
               <td className={cx("py-2 pr-4 font-mono", enforcer !== undefined && LAX.has(enforcer) && "text-fail-ink")}>
-                {enforcer === undefined ? "not known yet" : enforcer === "none" ? "nothing" : enforcer}
+                {isSource(name)
+                  ? ""
+                  : enforcer === undefined
+                    ? "not known yet"
+                    : enforcer === "none"
+                      ? "nothing"
+                      : enforcer}
               </td>
             </tr>
           );

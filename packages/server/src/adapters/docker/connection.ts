@@ -22,6 +22,19 @@ export async function connectEngine(host: string): Promise<Connection> {
   return { docker: new Engine({ protocol: "http", host: name, port: Number(port) }), host, isLocal: false };
 }
 
+export interface Engine {
+  readonly isPodman: boolean;
+  /** Name and version, for people. */
+  readonly title: string;
+}
+
+/** Podman answers as Docker does, and names itself among its parts. */
+export async function identifyEngine({ docker }: Connection): Promise<Engine> {
+  const { Version: version, Platform: platform, Components: parts } = await docker.version();
+  const podman = (parts ?? []).find(({ Name }) => Name.startsWith("Podman"));
+  return { isPodman: podman !== undefined, title: `${podman?.Name ?? platform?.Name ?? "engine"} ${version}` };
+}
+
 /** What an engine's refusal carries. Its words are for people, its status for us. */
 interface EngineError {
   readonly statusCode?: number;

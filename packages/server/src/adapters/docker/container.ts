@@ -13,7 +13,7 @@ const TEMPORARY_LIMIT_BYTES = 1024 * MIB;
 const KEY = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,120}$/;
 
 export const HOME = "/home/agent";
-const SOCKETS = "/run/cp";
+export const SOCKETS = "/run/cp";
 
 /** Labels of ours on containers. `one` repeats each label by itself, because engines filter by whole labels. */
 const LABEL = {
@@ -21,6 +21,7 @@ const LABEL = {
   labels: "drover.labels",
   limits: "drover.limits",
   env: "drover.env",
+  warm: "drover.warm",
   one: "drover.label.",
 };
 
@@ -39,17 +40,24 @@ export const parseInheritedEnv = (labels: Labels | null | undefined): readonly s
 
 export const parseLimits = (labels: Labels): SandboxLimits => Limits.parse(JSON.parse(labels[LABEL.limits] ?? ""));
 
+/** Who keeps a container ready, or had it until it was claimed; undefined for one that was made for its key. */
+export const parseOwner = (labels: Labels): string | undefined => labels[LABEL.warm] || undefined;
+
 export function parseRef(id: string, labels: Labels): SandboxRef {
   return { key: labels[LABEL.key] ?? "", id, labels: LabelMap.parse(JSON.parse(labels[LABEL.labels] ?? "")) };
 }
+
+export const WARM_FILTER = { label: [LABEL.warm] };
 
 export const toFilter = (labels: Labels) => ({
   label: [LABEL.key, ...Object.entries(labels).map(([name, value]) => `${LABEL.one}${name}=${value}`)],
 });
 
-const toLabels = (spec: SandboxSpec): Record<string, string> => ({
+/** Each is said, also that it is not: a container has the labels of its image, and that may be a snapshot of another sandbox. */
+const toLabels = (spec: SandboxSpec, owner: string | undefined): Record<string, string> => ({
   ...Object.fromEntries(Object.entries(spec.labels).map(([name, value]) => [LABEL.one + name, value])),
-  [LABEL.key]: spec.key,
+  [LABEL.key]: owner === undefined ? spec.key : "",
+  [LABEL.warm]: owner ?? "",
   [LABEL.labels]: JSON.stringify(spec.labels),
   [LABEL.limits]: JSON.stringify(spec.limits),
   [LABEL.env]: JSON.stringify(Object.keys(spec.env)),
@@ -63,6 +71,10 @@ export interface ContainerSettings {
   readonly isRootReadOnly: boolean;
   /** The host's directory that is `/run/cp` inside. */
   readonly socketDirectory: string | undefined;
+  /** Our filter of system calls as this engine takes it; undefined leaves the engine's own. */
+  readonly seccomp: string | undefined;
+  /** Of a container that stands ready for whoever comes. */
+  readonly owner: string | undefined;
   /** Variables of the image that are not to be inherited. */
   readonly withoutEnv: readonly string[];
 }
@@ -87,7 +99,7 @@ function toHostConfig({ limits, agents = [] }: SandboxSpec, settings: ContainerS
       { Name: "core", Soft: 0, Hard: 0 },
     ],
     CapDrop: ["ALL"],
-    SecurityOpt: ["no-new-privileges"],
+    SecurityOpt: ["no-new-privileges", ...(settings.seccomp === undefined ? [] : [`seccomp=${settings.seccomp}`])],
     Init: true,
     NetworkMode: settings.network,
     ReadonlyRootfs: settings.isRootReadOnly,
@@ -113,7 +125,7 @@ export function toContainer(spec: SandboxSpec, settings: ContainerSettings): Doc
     User: `${settings.uid}:${settings.gid}`,
     WorkingDir: "/",
     Hostname: "sandbox",
-    Labels: toLabels(spec),
+    Labels: toLabels(spec, settings.owner),
     // The keeper is asked through it, again and again.
     OpenStdin: true,
     StdinOnce: false,

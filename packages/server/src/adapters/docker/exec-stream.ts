@@ -6,6 +6,8 @@ import { statusOf, toAppError, type Connection } from "./connection.ts";
 import { END_SESSION } from "./scripts.ts";
 
 const HEADER_BYTES = 8;
+/** The kernel's, of one argument or variable. */
+const WORD_LIMIT_BYTES = 128 * 1024;
 const ENDED_LIMIT_MS = 5_000;
 const KEEPER_LIMIT_MS = 500;
 const LOOK_EVERY_MS = 25;
@@ -36,6 +38,15 @@ const toExecOptions = (start: ExecStart, isDetached: boolean): Docker.ExecCreate
   AttachStderr: !isDetached,
 });
 
+/** What the kernel does not take, engines refuse late and in words of their own, if at all. */
+function requireWords({ argv, env }: ExecStart): void {
+  for (const word of [...argv, ...toEnv(env)]) {
+    if (word.includes("\0")) throw new AppError("sandbox.rejected", "no word of a command can hold a zero byte");
+    if (Buffer.byteLength(word) >= WORD_LIMIT_BYTES)
+      throw new AppError("sandbox.rejected", `no word of a command can have ${WORD_LIMIT_BYTES} bytes`);
+  }
+}
+
 export async function startExec(
   connection: Connection,
   container: Docker.Container,
@@ -43,6 +54,7 @@ export async function startExec(
   signal: AbortSignal,
 ): Promise<StartedExec> {
   signal.throwIfAborted();
+  requireWords(start);
   try {
     const exec = await container.exec({ ...toExecOptions(start, false), abortSignal: signal });
     // Not with the signal: it would cut the stream before the command is ended.
@@ -62,6 +74,7 @@ export async function startDetachedExec(
   signal: AbortSignal,
 ): Promise<void> {
   signal.throwIfAborted();
+  requireWords(start);
   try {
     const exec = await container.exec({ ...toExecOptions(start, true), abortSignal: signal });
     await exec.start({ Detach: true });

@@ -86,10 +86,10 @@ exec cat -- "$@"`;
 /** Exit statuses of the scripts below that are answers. */
 export const ANSWER = { notFound: 44, notFile: 45, tooLarge: 46, cut: 47 } as const;
 
-/** Writes stdin beside the path and moves it there, so that a link is replaced and nobody sees a part. Arguments: path, mode, size. */
+/** Writes stdin beside the path and moves it there, so that a link is replaced and nobody sees a part; pipes and devices are refused. Arguments: path, mode, size. */
 export const UPLOAD = `
 path=$1 mode=$2 size=$3 part=$1.part-$$
-[ ! -d "$path" ] || exit ${ANSWER.notFile}
+[ ! -e "$path" ] || [ -f "$path" ] || exit ${ANSWER.notFile}
 mkdir -p -- "\${path%/*}/" || exit 1
 trap 'rm -f -- "$part"' EXIT
 cat > "$part" && chmod "$mode" "$part" || exit 1

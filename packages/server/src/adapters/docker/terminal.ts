@@ -46,11 +46,11 @@ async function* readOutput(stream: Duplex): AsyncGenerator<Uint8Array> {
 export async function startTerminal(
   connection: Connection,
   container: Docker.Container,
-  size: TerminalSize,
+  { size, env }: { readonly size: TerminalSize; readonly env: Readonly<Record<string, string>> },
   signal: AbortSignal,
 ): Promise<Terminal> {
   const argv = ["sh", "-c", TERMINAL];
-  const start = { argv, env: { TERM: "xterm-256color" }, hasStdin: true, isTerminal: true };
+  const start = { argv, env: { ...env, TERM: "xterm-256color" }, hasStdin: true, isTerminal: true };
   const { exec, stream } = await startExec(connection, container, start, signal);
   const pid = await readPid(stream);
   // Expected to fail when the shell has just ended.

@@ -1,59 +1,6 @@
-/** A deny list of system calls as a classic BPF program, for `bwrap --seccomp`. Everything not named stays allowed. */
+/** A deny list of system calls as a classic BPF program, for `bwrap --seccomp`. Everything that is known and not named stays allowed. */
+import { DENIED, FAMILIES, LAST_KNOWN } from "../system-calls.ts";
 
-/** Ways to more kernel than an agent needs. `clone3` is not here: refusing it breaks thread creation in some runtimes. */
-const DENIED: Readonly<Record<string, { readonly x64: number; readonly arm64: number }>> = {
-  ptrace: { x64: 101, arm64: 117 },
-  process_vm_readv: { x64: 310, arm64: 270 },
-  process_vm_writev: { x64: 311, arm64: 271 },
-  add_key: { x64: 248, arm64: 217 },
-  request_key: { x64: 249, arm64: 218 },
-  keyctl: { x64: 250, arm64: 219 },
-  bpf: { x64: 321, arm64: 280 },
-  perf_event_open: { x64: 298, arm64: 241 },
-  userfaultfd: { x64: 323, arm64: 282 },
-  io_uring_setup: { x64: 425, arm64: 425 },
-  io_uring_enter: { x64: 426, arm64: 426 },
-  io_uring_register: { x64: 427, arm64: 427 },
-  mount: { x64: 165, arm64: 40 },
-  umount2: { x64: 166, arm64: 39 },
-  pivot_root: { x64: 155, arm64: 41 },
-  move_mount: { x64: 429, arm64: 429 },
-  open_tree: { x64: 428, arm64: 428 },
-  fsopen: { x64: 430, arm64: 430 },
-  kexec_load: { x64: 246, arm64: 104 },
-  kexec_file_load: { x64: 320, arm64: 294 },
-  init_module: { x64: 175, arm64: 105 },
-  finit_module: { x64: 313, arm64: 273 },
-  delete_module: { x64: 176, arm64: 106 },
-  open_by_handle_at: { x64: 304, arm64: 265 },
-  setns: { x64: 308, arm64: 268 },
-  unshare: { x64: 272, arm64: 97 },
-  swapon: { x64: 167, arm64: 224 },
-  reboot: { x64: 169, arm64: 142 },
-  acct: { x64: 163, arm64: 89 },
-  quotactl: { x64: 179, arm64: 60 },
-  personality: { x64: 135, arm64: 92 },
-  // Takes a descriptor out of another process, which needs no ptrace call.
-  pidfd_getfd: { x64: 438, arm64: 438 },
-  kcmp: { x64: 312, arm64: 272 },
-  process_madvise: { x64: 440, arm64: 440 },
-  fsconfig: { x64: 431, arm64: 431 },
-  fsmount: { x64: 432, arm64: 432 },
-  fspick: { x64: 433, arm64: 433 },
-  mount_setattr: { x64: 442, arm64: 442 },
-  quotactl_fd: { x64: 443, arm64: 443 },
-  swapoff: { x64: 168, arm64: 225 },
-  chroot: { x64: 161, arm64: 51 },
-  settimeofday: { x64: 164, arm64: 170 },
-  clock_settime: { x64: 227, arm64: 112 },
-  syslog: { x64: 103, arm64: 116 },
-  lookup_dcookie: { x64: 212, arm64: 18 },
-  vhangup: { x64: 153, arm64: 58 },
-};
-
-/** Families of sockets that stay: unix, IPv4, IPv6, and netlink, by which programs list interfaces. A vsock would lead to the
- *  machine below this one, past every network namespace. */
-const FAMILIES = [1, 2, 10, 16];
 const SOCKET_CALLS = { socket: { x64: 41, arm64: 198 }, socketpair: { x64: 53, arm64: 199 } } as const;
 
 const LOAD = 0x20;
@@ -103,7 +50,9 @@ export function buildSeccompFilter(arch: string): Buffer | undefined {
     instruction(RETURN, 0, 0, KILL),
     instruction(LOAD, 0, 0, NUMBER_OFFSET),
     ...(known === "x64" ? [instruction(JUMP_GREATER_EQUAL, 0, 1, X32_BIT), instruction(RETURN, 0, 0, ENOSYS)] : []),
-    ...Object.values(DENIED).flatMap((numbers) => refuse(numbers[known])),
+    instruction(JUMP_GREATER_EQUAL, 0, 1, LAST_KNOWN + 1),
+    instruction(RETURN, 0, 0, ENOSYS),
+    ...Object.values(DENIED).flatMap(({ [known]: number }) => (number === undefined ? [] : refuse(number))),
     ...Object.values(SOCKET_CALLS).flatMap((numbers) => refuseFamilies(numbers[known])),
     instruction(RETURN, 0, 0, ALLOW),
   ]);
