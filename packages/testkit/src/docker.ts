@@ -18,7 +18,7 @@ const SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bi
 const FIX = "sudo apt-get install --no-install-recommends docker.io, and run the tests as root";
 
 /** Besides coreutils, which come as a whole. */
-const PROGRAMS = ["bash", "dash", "sh", "find", "git", "grep", "script", "sed", "setsid", "tar", "xargs"];
+const PROGRAMS = ["bash", "dash", "sh", "find", "git", "grep", "perl", "script", "sed", "setsid", "tar", "xargs"];
 
 /** Of every image, though none of these programs needs them: agents do. */
 const LIBRARIES = "/usr/lib/*-linux-gnu/lib{rt,pthread,dl,m}.so.*";

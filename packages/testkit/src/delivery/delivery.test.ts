@@ -214,6 +214,8 @@ async function createSandbox(project: ProjectId): Promise<SandboxId> {
       memory_gb: { value: 4, origin: "default" },
       cpu: { value: 2, origin: "default" },
       disk_gb: { value: 8, origin: "default" },
+      image: null,
+      snapshot: null,
     },
     network: "none",
     created_by: "test",

@@ -8,12 +8,48 @@ export interface Attempt {
   readonly fails: (given: Scene) => Promise<void>;
 }
 
+/** What an attacker finds inside, by the kind of sandbox. */
+export interface Ground {
+  /** The pid of what does our work there, as a word of a shell. */
+  readonly keeper: string;
+  /** Whether nobody inside may look into it. Where they may, it has nothing. */
+  readonly isSealed: boolean;
+  /** Where the proxy is: a port of the loopback, or a socket. */
+  readonly proxy: number | string;
+  /** Files that are not the agent's to change. */
+  readonly fixed: readonly string[];
+}
+
+const SYSTEM_FILES = ["/usr/bin/env", "/etc/passwd", "/bin/sh"];
+
+const LOCAL_GROUND: Ground = {
+  keeper: "2",
+  isSealed: true,
+  proxy: 3128,
+  fixed: [...SYSTEM_FILES, "/opt/drover/supervisor.mjs", "/opt/drover/worker.mjs", "/opt/drover/bin/node"],
+};
+
+/** The worker leads the port to the socket; without one the socket is asked. */
+export const DOCKER_GROUND: Ground = {
+  keeper: "$(cut -d' ' -f1 /proc/1/task/1/children)",
+  isSealed: false,
+  proxy: "/run/cp/egress.sock",
+  fixed: [...SYSTEM_FILES, "/usr/local/bin/node"],
+};
+
 /** A provider with two sandboxes: one that attacks, and its neighbour. */
 export class Scene extends Given {
+  readonly ground: Ground;
   readonly #neighbour: () => Promise<SandboxRef>;
 
-  constructor(opened: OpenedProvider, attacker: () => Promise<SandboxRef>, neighbour: () => Promise<SandboxRef>) {
+  constructor(
+    opened: OpenedProvider,
+    ground: Ground,
+    attacker: () => Promise<SandboxRef>,
+    neighbour: () => Promise<SandboxRef>,
+  ) {
     super(opened, attacker);
+    this.ground = ground;
     this.#neighbour = neighbour;
   }
 
@@ -50,10 +86,12 @@ export class Scene extends Given {
 export interface HostileSuite {
   readonly name: string;
   readonly open: () => Promise<OpenedProvider>;
+  /** Of local sandboxes unless told. */
+  readonly ground?: Ground;
   readonly attempts: readonly Attempt[];
 }
 
-export function describeHostile({ name, open, attempts }: HostileSuite): void {
+export function describeHostile({ name, open, ground = LOCAL_GROUND, attempts }: HostileSuite): void {
   describe(`hostile code in a sandbox: ${name}`, () => {
     let opened: OpenedProvider;
     let scene: Scene;
@@ -70,7 +108,7 @@ export function describeHostile({ name, open, attempts }: HostileSuite): void {
     };
     beforeAll(async () => {
       opened = await open();
-      scene = new Scene(opened, make(), make());
+      scene = new Scene(opened, ground, make(), make());
     });
     afterAll(async () => {
       for (const ref of made) await opened.provider.destroy(ref, scene.signal);

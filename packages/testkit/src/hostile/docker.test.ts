@@ -2,49 +2,64 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { openDocker } from "../../../server/src/adapters/sandbox-docker.ts";
 import type { OpenedProvider } from "../conformance/sandbox/given.ts";
-import { startDocker } from "../docker.ts";
-import { describeHostile } from "./attempt.ts";
+import { startDocker, type TestEngine } from "../docker.ts";
+import { startTestServer } from "../server.ts";
+import { openWarmDocker } from "../warm-docker.ts";
+import { ABUSE_KERNEL } from "./abuse-kernel.ts";
+import { describeGate } from "./attack-gate.ts";
+import { ATTACK_SUPERVISOR, OPEN_KEEPER } from "./attack-supervisor.ts";
+import { describeHostile, DOCKER_GROUND } from "./attempt.ts";
+import { ESCAPE_EGRESS } from "./escape-egress.ts";
 import { EXHAUST } from "./exhaust.ts";
 import { PLANT_FILES } from "./plant-files.ts";
 import { REACH_HOST } from "./reach-host.ts";
 
+let engine: TestEngine;
+let folder: string;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "drover-hostile-docker-"));
+  engine = await startDocker();
+});
+afterAll(async () => {
+  await engine?.[Symbol.asyncDispose]();
+  await rm(folder, { recursive: true, force: true });
+});
+
 async function open(): Promise<OpenedProvider> {
-  const engine = await startDocker();
-  const folder = await mkdtemp(join(tmpdir(), "drover-hostile-docker-"));
   const openOne = () => openDocker({ host: engine.host, image: engine.image, base: join(folder, "containers") });
   const provider = await openOne();
-  return {
-    provider,
-    reopen: openOne,
-    close: async () => {
-      await provider.close();
-      await engine[Symbol.asyncDispose]();
-      await rm(folder, { recursive: true, force: true });
-    },
-  };
+  return { provider, reopen: openOne, close: () => provider.close() };
 }
 
-/** Attempts that mean something of local sandboxes only, or that this image cannot make. */
-const NOT_HERE: Readonly<Record<string, string>> = {
-  "system programs and the runtime's own files cannot be changed": "the container's files are its own, and no other's",
-  "calls to more kernel than an agent needs are refused": "the image has no perl; the engine's own filter is used",
-  "raw, packet, vsock and kernel-crypto sockets cannot be opened":
-    "the image has no perl; all capabilities are dropped",
-  "a hard link to what is not the agent's cannot be made, and one to its own leads nowhere else":
-    "an upload replaces the name and leaves the other link as it was",
-  "a pipe, a socket and a device in an upload's or download's way are refused at once":
-    "an upload replaces what stands in its way",
-  "a huge sparse file is no huge file, and neither a download nor a snapshot grows by it":
-    "an engine's snapshot writes holes out",
-};
-const ATTEMPTS = [...REACH_HOST, ...PLANT_FILES, ...EXHAUST];
+/** All of those in local sandboxes, except that there a supervisor is sealed and here a keeper has nothing. */
+const ATTEMPTS = [
+  ...REACH_HOST,
+  ...ABUSE_KERNEL,
+  ...PLANT_FILES,
+  ...EXHAUST,
+  ...OPEN_KEEPER,
+  ...ATTACK_SUPERVISOR,
+  ...ESCAPE_EGRESS,
+];
 
-describeHostile({ name: "docker", open, attempts: ATTEMPTS.filter(({ title }) => NOT_HERE[title] === undefined) });
+describeHostile({ name: "docker", open, ground: DOCKER_GROUND, attempts: ATTEMPTS });
+describeHostile({
+  name: "docker, claimed",
+  open: () => openWarmDocker({ host: engine.host, image: engine.image, base: join(folder, "claimed") }),
+  ground: DOCKER_GROUND,
+  attempts: [...REACH_HOST, ...OPEN_KEEPER],
+});
+describeGate({
+  name: "docker",
+  start: () => startTestServer({ config: { dockerHost: engine.host, sandboxImage: engine.image } }),
+});
 
-test("what is not tried in containers is named as it is elsewhere", () => {
+test("more than forty attacks are tried, and each has a name of its own", () => {
   const titles = ATTEMPTS.map(({ title }) => title);
-  expect(Object.keys(NOT_HERE).filter((title) => !titles.includes(title))).toEqual([]);
+  expect(new Set(titles).size).toBe(titles.length);
+  expect(titles.length).toBeGreaterThan(40);
 });

@@ -12,6 +12,10 @@ import type { Attempt, Scene } from "./attempt.ts";
 
 const PROXY_PORT = 3128;
 
+/** Arguments of `connect`, by which the proxy is reached from inside. */
+const toDoor = ({ ground: { proxy } }: Scene): string =>
+  typeof proxy === "number" ? `${proxy}, "127.0.0.1"` : JSON.stringify(proxy);
+
 interface Way {
   readonly notes: readonly string[];
   readonly resolved: readonly string[];
@@ -57,7 +61,7 @@ async function openWay(given: Scene, ref: SandboxRef, options: WayOptions = {}):
   const program = (texts: readonly string[]) => `
     const say = (text) => new Promise((resolve) => {
       const chunks = [];
-      const socket = require("node:net").connect(${PROXY_PORT}, "127.0.0.1").on("data", (data) => chunks.push(data));
+      const socket = require("node:net").connect(${toDoor(given)}).on("data", (data) => chunks.push(data));
       const done = () => resolve(Buffer.concat(chunks).toString("latin1"));
       socket.on("error", () => undefined).on("close", done).setTimeout(4000, () => socket.destroy());
       socket.write(Buffer.from(text, "latin1"));
@@ -266,7 +270,7 @@ export const ESCAPE_EGRESS: readonly Attempt[] = [
       );
       await given.tryNode(
         ref,
-        `let n = 0; for (let i = 0; i < 1000; i += 1) { const s = require("node:net").connect(${PROXY_PORT}, "127.0.0.1"); s.on("error", () => undefined).on("close", () => undefined); s.write("GET http://web.test/ HTTP/1.1\\r\\n"); } setTimeout(() => process.exit(), 1500)`,
+        `let n = 0; for (let i = 0; i < 1000; i += 1) { const s = require("node:net").connect(${toDoor(given)}); s.on("error", () => undefined).on("close", () => undefined); s.write("GET http://web.test/ HTTP/1.1\\r\\n"); } setTimeout(() => process.exit(), 1500)`,
       );
       const [answer] = await way.say(connectTo(`web.test:${port}`));
       expect(answer).toContain("answer");
@@ -278,7 +282,7 @@ export const ESCAPE_EGRESS: readonly Attempt[] = [
       const ref = await given.sandbox();
       const said = await given.tryNode(
         ref,
-        `require("node:net").connect(${PROXY_PORT}, "127.0.0.1").on("data", (data) => console.log(String(data))).on("error", () => undefined).on("close", () => console.log("closed")).write("CONNECT example.org:443 HTTP/1.1\\r\\n\\r\\n")`,
+        `require("node:net").connect(${toDoor(given)}).on("data", (data) => console.log(String(data))).on("error", () => undefined).on("close", () => console.log("closed")).write("CONNECT example.org:443 HTTP/1.1\\r\\n\\r\\n")`,
       );
       expect(said).toMatch(/^closed\n$/);
     },
