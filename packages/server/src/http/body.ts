@@ -10,11 +10,16 @@ const DRAIN_LIMIT_BYTES = 4 * BODY_LIMIT_BYTES;
 export async function readBytes(stream: Readable): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let size = 0;
-  for await (const chunk of stream as AsyncIterable<Buffer>) {
-    size += chunk.length;
-    if (size > DRAIN_LIMIT_BYTES) break;
-    if (size <= BODY_LIMIT_BYTES) chunks.push(chunk);
-    else chunks.length = 0;
+  try {
+    for await (const chunk of stream as AsyncIterable<Buffer>) {
+      size += chunk.length;
+      if (size > DRAIN_LIMIT_BYTES) break;
+      if (size <= BODY_LIMIT_BYTES) chunks.push(chunk);
+      else chunks.length = 0;
+    }
+  } catch (cause) {
+    // Expected: the caller hung up; it is no failure of ours, and nobody reads the answer.
+    throw new AppError("request.malformed", "the body broke off", { cause });
   }
   if (size > BODY_LIMIT_BYTES) throw new AppError("request.too_large", `a body has at most ${BODY_LIMIT_BYTES} bytes`);
   return chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks);

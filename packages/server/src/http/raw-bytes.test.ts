@@ -1,8 +1,10 @@
 /** What no HTTP library would send: the server answers or hangs up, and goes on. */
 import { connect } from "node:net";
+import { Readable } from "node:stream";
 import { Problem } from "@drover/contract";
 import { expect } from "vitest";
 import { ADMIN_TOKEN, test, type TestServer } from "../../../testkit/src/server.ts";
+import { readBytes } from "./body.ts";
 
 /** Sends the bytes and resolves with all that comes back until the server hangs up. */
 function exchange(server: TestServer, bytes: string | Uint8Array, options: { reset?: boolean } = {}): Promise<string> {
@@ -107,4 +109,9 @@ test("a body that never comes to its end stores nothing", async ({ server, sandb
   });
   expect(await isWell(server)).toBe(true);
   expect((await server.call("GET", `/sandboxes/${sandbox.id}`)).body.event_count).toBe(before);
+});
+
+test("a body that breaks off is the caller's doing, not a failure of the server", async () => {
+  const body = new Readable({ read: () => void body.destroy(new Error("aborted")) });
+  await expect(readBytes(body)).rejects.toMatchObject({ code: "request.malformed" });
 });
