@@ -16,6 +16,8 @@ const ADVICE: Partial<Record<ClientErrorCode | ErrorCode, string>> = {
   "pull_request.not_found": "`drover pr list` lists them.",
   "budget.not_found": "`drover budgets` lists them.",
   "price.not_found": "`drover prices` lists them.",
+  "webhook.not_found": "`drover webhook list` lists them.",
+  "webhook.refused": "The operator may allow it: DROVER_WEBHOOK_ALLOW.",
   "token.not_found": "`drover token list` lists them.",
   "config.invalid": "`drover config` shows every setting and where it comes from.",
   "data_dir.newer": "Use the version of Drover that wrote it, or another --data-dir.",

@@ -29,6 +29,7 @@ import { task } from "./verbs/task.ts";
 import { ticket } from "./verbs/ticket.ts";
 import { token } from "./verbs/token.ts";
 import { up } from "./verbs/up.ts";
+import { webhook } from "./verbs/webhook.ts";
 import { worker } from "./verbs/worker.ts";
 
 export const VERBS: readonly Verb[] = [
@@ -57,6 +58,7 @@ export const VERBS: readonly Verb[] = [
   costs,
   budgets,
   prices,
+  webhook,
   token,
   config,
   doctor,

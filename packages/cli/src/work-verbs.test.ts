@@ -82,6 +82,28 @@ test("money: costs, budgets and prices", async ({ server }) => {
   expect(await read(server, "budgets", "rm", budget.id)).toBe(`${budget.id} removed\n`);
 });
 
+test("webhooks: made, switched, tried, looked at, removed", async ({ server }) => {
+  const url = "https://receiver.example/hook";
+  const hook = await readJson<Made & { secret: string }>(server, "webhook", "create", url, "--event", "agent.*");
+  expect(hook.secret).toMatch(/^whsec_/);
+  expect(await read(server, "webhook", "off", hook.id)).toMatch(
+    new RegExp(`^${hook.id} +off +agent\\.\\* +https`, "m"),
+  );
+  const sent = await readJson<Made>(server, "webhook", "ping", hook.id);
+  const [listed, log, again, rotated] = await Promise.all([
+    read(server, "webhook", "list"),
+    read(server, "webhook", "log", hook.id, "--state", "pending"),
+    read(server, "webhook", "redeliver", hook.id, sent.id),
+    readJson<{ secret: string }>(server, "webhook", "rotate", hook.id),
+  ]);
+  expect(listed).toContain(hook.id);
+  expect(log).toMatch(new RegExp(`^${sent.id} +pending +0 +- +webhook.ping$`, "m"));
+  expect(again).toContain(sent.id);
+  expect(rotated.secret).not.toBe(hook.secret);
+  expect(await run(server, "webhook", "create", "https://127.0.0.1/")).toMatchObject({ code: EXIT.refused });
+  expect(await read(server, "webhook", "rm", hook.id)).toBe(`${hook.id} removed\n`);
+});
+
 test("agents, pull requests, supervision and permissions", async ({ server, sandbox }) => {
   const [agents, pulls, monitor, guardian, permissions] = await Promise.all([
     read(server, "agents", "list"),

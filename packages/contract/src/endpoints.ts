@@ -15,6 +15,7 @@ import { sandboxEndpoints } from "./endpoints/sandboxes.ts";
 import { graphEndpoints } from "./endpoints/graph.ts";
 import { taskEndpoints } from "./endpoints/tasks.ts";
 import { ticketEndpoints } from "./endpoints/tickets.ts";
+import { webhookEndpoints } from "./endpoints/webhooks.ts";
 import { workReportEndpoints } from "./endpoints/work-reports.ts";
 import { workerEndpoints } from "./endpoints/worker.ts";
 
@@ -37,6 +38,7 @@ export const api = {
   ...graphEndpoints,
   ...workReportEndpoints,
   ...costEndpoints,
+  ...webhookEndpoints,
 } as const;
 
 export type Api = typeof api;

@@ -70,6 +70,19 @@ export const MergeAttemptId = z
   .brand<"MergeAttemptId">();
 export type MergeAttemptId = z.infer<typeof MergeAttemptId>;
 
+export const WebhookId = z
+  .string()
+  .regex(/^hook-[0-9a-f]{12}$/)
+  .brand<"WebhookId">();
+export type WebhookId = z.infer<typeof WebhookId>;
+
+/** Sorts by time. */
+export const DeliveryId = z
+  .string()
+  .regex(new RegExp(`^${UUID}$`))
+  .brand<"DeliveryId">();
+export type DeliveryId = z.infer<typeof DeliveryId>;
+
 /** An artifact is named by the SHA-256 of its bytes. */
 export const ArtifactId = z
   .string()

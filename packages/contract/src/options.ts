@@ -5,6 +5,7 @@ import { GIT_OPTIONS } from "./git-options.ts";
 import { MODEL_OPTIONS } from "./model-options.ts";
 import { Provider } from "./resources/sandbox.ts";
 import { SUPERVISION_OPTIONS } from "./supervision-options.ts";
+import { WEBHOOK_OPTIONS } from "./webhook-options.ts";
 import { WORK_OPTIONS } from "./work-options.ts";
 
 export interface Option {
@@ -347,6 +348,7 @@ export const OPTIONS = {
   ...GIT_OPTIONS,
   ...SUPERVISION_OPTIONS,
   ...WORK_OPTIONS,
+  ...WEBHOOK_OPTIONS,
 } as const satisfies Record<string, Option>;
 
 export type OptionName = keyof typeof OPTIONS;

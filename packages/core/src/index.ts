@@ -37,6 +37,7 @@ export * from "./summarise-run.ts";
 export * from "./token-bucket.ts";
 export * from "./verdict.ts";
 export * from "./watch-facts.ts";
+export * from "./webhook.ts";
 export * from "./budget.ts";
 export * from "./model-price.ts";
 export * from "./model-route.ts";

@@ -1,5 +1,6 @@
 /** The table of background passes; `main.ts` starts it. */
 import { advanceTicketsOnce } from "./app/advance-tickets.ts";
+import { deliverWebhooksOnce } from "./app/deliver-webhooks.ts";
 import type { Deps } from "./app/deps.ts";
 import { dispatchTasksOnce } from "./app/dispatch-tasks.ts";
 import { followPullsOnce } from "./app/follow-pulls.ts";
@@ -40,6 +41,7 @@ export const LOOPS: readonly LoopRow[] = [
   { name: "measure", everyMs: 30_000, pass: measureOnce },
   { name: "find-anomalies", everyMs: 60_000, pass: findAnomaliesOnce },
   { name: "reap-sandboxes", everyMs: 5_000, pass: reapSandboxesOnce },
+  { name: "deliver-webhooks", everyMs: 1_000, pass: deliverWebhooksOnce },
   { name: "follow-tasks", isOrchestration: true, everyMs: 1_000, wakeOn: ["STATE_CHANGED"], pass: followTasksOnce },
   {
     name: "tend-tasks",

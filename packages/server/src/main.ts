@@ -26,11 +26,13 @@ import { openGitMirrors } from "./adapters/git-mirror.ts";
 import { randomIds } from "./adapters/ids-random.ts";
 import { startPostgres } from "./adapters/postgres-embedded.ts";
 import { openVault } from "./adapters/vault-file.ts";
+import { openWebhookPost } from "./adapters/webhook-post.ts";
 import { openDaytona } from "./adapters/sandbox-daytona.ts";
 import { openDocker } from "./adapters/sandbox-docker.ts";
 import { openLocalProvider } from "./adapters/sandbox-local.ts";
 import { openCredentials } from "./app/credential.ts";
 import type { Deps } from "./app/deps.ts";
+import { openWebhookJudge } from "./app/judge-webhook.ts";
 import { openIngest } from "./app/ingest-events.ts";
 import { parseEgressSettings } from "./app/govern-egress.ts";
 import { ensureSeedPrices, openModels, type Models } from "./app/models.ts";
@@ -50,6 +52,7 @@ import { NO_JUDGE, type Judge } from "./ports/judge.ts";
 import type { Log } from "./ports/log.ts";
 import { loadInstallation, releaseLeases } from "./store/lifecycle.ts";
 import { migrate } from "./store/migrate.ts";
+import { releaseDeliveries } from "./store/webhooks.ts";
 
 const CLI_NAME = "command line";
 const PACKAGES = resolve(import.meta.dirname, "../..");
@@ -253,6 +256,11 @@ async function openServer(options: ServerOptions, cleanup: ReturnType<typeof ope
     host: `${hostname()}:${dataDir.path}`,
     instance: `${hostname()}:${process.pid}`,
     adopted: new Set(),
+    webhooks: openWebhookPost({
+      resolver: options.resolver ?? systemResolver,
+      judge: openWebhookJudge(config, () => deps.egress.own()),
+      now: () => clock.now(),
+    }),
     judge: await loadJudge(config, models, log),
     passes: new Map(),
     startedMs: clock.now().getTime(),
@@ -286,6 +294,7 @@ async function openServer(options: ServerOptions, cleanup: ReturnType<typeof ope
   url = `http://${config.host.includes(":") ? `[${config.host}]` : config.host}:${port}`;
 
   await releaseLeases(db, deps.host);
+  await releaseDeliveries(db, deps.host);
   for (const { name, everyMs, pass, isOrchestration } of LOOPS) {
     if (isOrchestration === true && !config.orchestratorEnabled) continue;
     const onError = (error: unknown) => log.error("loop.failed", { loop: name, reason: String(error) });

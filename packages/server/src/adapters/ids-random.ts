@@ -3,6 +3,7 @@ import { randomBytes, randomFillSync, randomUUID } from "node:crypto";
 import type {
   BudgetId,
   CostRecordId,
+  DeliveryId,
   EventId,
   MessageId,
   ProjectId,
@@ -12,6 +13,7 @@ import type {
   TaskId,
   TicketId,
   TokenId,
+  WebhookId,
 } from "@drover/contract";
 import type { Ids, SecretKind } from "../ports/ids.ts";
 
@@ -48,6 +50,8 @@ export const randomIds: Ids = {
   token: () => `tok-${hex(6)}` as TokenId,
   budget: () => `bud-${hex(6)}` as BudgetId,
   cost: () => uuidByTime() as CostRecordId,
+  webhook: () => `hook-${hex(6)}` as WebhookId,
+  delivery: () => uuidByTime() as DeliveryId,
   message: () => `msg-${hex(6)}` as MessageId,
   ticket: () => randomUUID() as TicketId,
   task: () => randomUUID() as TaskId,

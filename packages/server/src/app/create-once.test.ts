@@ -43,6 +43,16 @@ const REQUESTS: Readonly<Record<string, ToRequest>> = {
     body: { fresh: true },
     other: { fresh: true, prompt: "else" },
   }),
+  createWebhook: (_, unique) => ({
+    path: "/webhooks",
+    body: { url: "https://receiver.example/hook", description: unique, is_enabled: false },
+    other: { url: "https://receiver.example/other", description: unique, is_enabled: false },
+  }),
+  pingWebhook: async (_, unique, server) => {
+    const body = { url: "https://receiver.example/hook", description: unique, is_enabled: false };
+    const hook = await server.call("POST", "/webhooks", { body });
+    return { path: `/webhooks/${hook.body.id}/ping` };
+  },
   createBudget: ({ id }) => ({
     path: "/budgets",
     body: { scope_type: "sandbox", scope_id: id, limit_amount: 1 },

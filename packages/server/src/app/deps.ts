@@ -6,6 +6,7 @@ import type { CheckpointStore } from "../ports/checkpoint-store.ts";
 import type { Judge } from "../ports/judge.ts";
 import type { Log } from "../ports/log.ts";
 import type { Vault } from "../ports/vault.ts";
+import type { WebhookPost } from "../ports/webhook-post.ts";
 import type { Repositories } from "../ports/repository.ts";
 import type { SandboxGate } from "../ports/sandbox-gate.ts";
 import type { Credentials } from "./credential.ts";
@@ -46,6 +47,7 @@ export interface Deps extends EventLogDeps {
   readonly judge: Judge;
   /** How the background passes of this process do. */
   readonly passes: PassRecords;
+  readonly webhooks: WebhookPost;
   /** When this process began to watch. */
   readonly startedMs: number;
   /** Runs a background pass soon instead of at its next turn. */

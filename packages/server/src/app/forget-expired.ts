@@ -1,12 +1,14 @@
-/** Removes what has run out: one-time secrets, sessions, remembered replies, held money. */
-import type { Db } from "../ports/db.ts";
+/** Removes what has run out: one-time secrets, sessions, remembered replies, held money, old deliveries. */
 import { deleteExpiredReservations } from "../store/budgets.ts";
 import { deleteExpiredSecrets, deleteExpiredSessions } from "../store/credentials.ts";
 import { deleteOldReplies } from "../store/idempotency.ts";
+import { deleteOldDeliveries } from "../store/webhooks.ts";
+import type { Deps } from "./deps.ts";
 
-export async function forgetExpiredOnce({ db }: { db: Db }): Promise<void> {
+export async function forgetExpiredOnce({ db, config }: Pick<Deps, "db" | "config">): Promise<void> {
   await deleteExpiredSecrets(db);
   await deleteExpiredSessions(db);
   await deleteOldReplies(db);
   await deleteExpiredReservations(db);
+  await deleteOldDeliveries(db, config.webhookLogDays);
 }

@@ -32,6 +32,7 @@ import { person, worker, type Handlers } from "./context.ts";
 import { costHandlers } from "./serve-costs.ts";
 import { guardianHandlers } from "./serve-guardian.ts";
 import { monitorHandlers } from "./serve-monitor.ts";
+import { webhookHandlers } from "./serve-webhooks.ts";
 import { workHandlers } from "./serve-work.ts";
 import { gitHandlers } from "./git-handlers.ts";
 import { CLEARED_SESSION_COOKIE, parseSessionCookie, toSessionCookie } from "./session-cookie.ts";
@@ -198,4 +199,5 @@ export const handlers: Handlers = {
   ...costHandlers,
   ...guardianHandlers,
   ...monitorHandlers,
+  ...webhookHandlers,
 };

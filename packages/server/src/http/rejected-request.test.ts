@@ -36,6 +36,8 @@ interface World {
   readonly ticketId: string;
   readonly taskId: string;
   readonly budgetId: string;
+  readonly webhookId: string;
+  readonly deliveryId: string;
   readonly pullId: string;
   readonly tokens: Readonly<Record<"viewer" | "operator" | "admin" | "stranger" | "revoked" | "expired", string>>;
 }
@@ -71,6 +73,11 @@ async function buildWorld(server: TestServer): Promise<World> {
   const { body: budget } = await server.call("POST", "/budgets", {
     body: { scope_type: "project", scope_id: projectId, limit_amount: 1 },
   });
+  // Switched off, so that nothing about it changes by itself.
+  const { body: hook } = await server.call("POST", "/webhooks", {
+    body: { url: "https://receiver.example/hook", project_id: projectId, is_enabled: false },
+  });
+  const { body: delivery } = await server.call("POST", `/webhooks/${hook.id}/ping`);
   const viewer = await server.createToken("viewer", projectId);
   const ticket = await server.call("POST", "/tickets", { body: { title: "kept", project_id: projectId } });
   const task = await server.call("POST", "/tasks", { body: { title: "kept", ticket_id: ticket.body.id } });
@@ -86,6 +93,8 @@ async function buildWorld(server: TestServer): Promise<World> {
     ticketId: ticket.body.id,
     taskId: task.body.id,
     budgetId: budget.id,
+    webhookId: hook.id,
+    deliveryId: delivery.id,
     pullId: await insertSamplePull(server, projectId),
     tokens: {
       viewer: viewer.token,
@@ -239,6 +248,15 @@ const BODIES: { readonly [Name in EndpointName]: Readonly<Record<string, unknown
   forecastCosts: { pending_task_count: 1 },
   listBudgets: undefined,
   createBudget: { scope_type: "global", limit_amount: 1 },
+  listWebhooks: undefined,
+  createWebhook: { url: "https://receiver.example/hook" },
+  getWebhook: undefined,
+  changeWebhook: { description: "else" },
+  deleteWebhook: undefined,
+  rotateWebhook: undefined,
+  pingWebhook: undefined,
+  listDeliveries: undefined,
+  redeliver: undefined,
   getBudget: undefined,
   changeBudget: { limit_amount: 2 },
   deleteBudget: undefined,
@@ -287,6 +305,8 @@ function toPath(endpoint: Endpoint, world: World, sandbox: TestSandbox): string 
     .replace(":artifact_id", ARTIFACT)
     .replace(":event_id", world.eventId)
     .replace(":budget_id", world.budgetId)
+    .replace(":webhook_id", world.webhookId)
+    .replace(":delivery_id", world.deliveryId)
     .replace(":action_id", "act-000000000000")
     .replace(":anomaly_id", "ano-000000000000")
     .replace(":alert_id", "alr-000000000000")

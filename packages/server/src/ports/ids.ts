@@ -2,6 +2,7 @@
 import type {
   BudgetId,
   CostRecordId,
+  DeliveryId,
   EventId,
   MessageId,
   ProjectId,
@@ -11,6 +12,7 @@ import type {
   TaskId,
   TicketId,
   TokenId,
+  WebhookId,
 } from "@drover/contract";
 
 export type SecretKind = "user" | "sandbox" | "session" | "login" | "ticket";
@@ -27,6 +29,9 @@ export interface Ids {
   budget(): BudgetId;
   /** Sorts by time. */
   cost(): CostRecordId;
+  webhook(): WebhookId;
+  /** Sorts by time. */
+  delivery(): DeliveryId;
   pullRequest(): PullRequestId;
   mergeAttempt(): MergeAttemptId;
   sandbox(taskId: string | undefined): SandboxId;
