@@ -28,7 +28,7 @@ export interface WebhookPostOptions {
   readonly now: () => Date;
 }
 
-export function toSignature(secret: string, id: string, seconds: number, body: string): string {
+function toSignature(secret: string, id: string, seconds: number, body: string): string {
   const key = Buffer.from(secret.slice(SECRET_PREFIX.length), "base64");
   return `v1,${createHmac("sha256", key).update(`${id}.${seconds}.${body}`).digest("base64")}`;
 }
