@@ -105,6 +105,27 @@ test("a reply lost after the commit leads to a duplicate that the server drops",
   expect(peer.duplicates.count).toBe(4);
 });
 
+test("an event on its way is not changed any more: the server may have its first text; one that came back is", async ({
+  peer,
+  outbox,
+  clock,
+  start,
+}) => {
+  await outbox.append([event("first")]);
+  const changed: boolean[] = [];
+  peer.intercept = () => {
+    changed.push(outbox.amend(1, event("second")));
+    return changed.length === 1 ? "drop" : undefined;
+  };
+  const link = await start();
+  await clock.sleeping();
+  expect(outbox.amend(1, event("third"))).toBe(true);
+  clock.advance(5_000);
+  await link.drained(forever);
+  expect(changed).toEqual([false, false]);
+  expect(sent(peer)).toEqual(["third"]);
+});
+
 test("errors of the server are waited out, longer each time, and Retry-After is kept", async ({
   peer,
   outbox,

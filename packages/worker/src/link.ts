@@ -106,13 +106,15 @@ export function startLink(parts: LinkParts, signal: AbortSignal): Link {
   };
 
   const sendBatch = async (batch: readonly Entry[]): Promise<Ending | undefined> => {
+    const last = batch.at(-1)?.n ?? 0;
+    outbox.lend(last);
     const verdict = await post("/events", "POST", `{"events":[${batch.map((entry) => entry.json).join(",")}]}`);
+    outbox.lend(0);
     if (verdict.kind === "ended") return verdict.ending;
     if (verdict.kind === "retry") return void (await wait(verdict));
     if (verdict.kind === "refused") return void (await isolate(batch, verdict));
     succeed();
     batchLimit = Math.min(batchLimit * 2, EVENT_BATCH_LIMIT);
-    const last = batch.at(-1)?.n ?? 0;
     for (const n of rejected) if (n <= last) rejected.delete(n);
     outbox.ack(last);
     parts.fault("link.acked");

@@ -33,7 +33,9 @@ export interface Outbox {
   append(events: readonly NewEvent[], notes?: Notes): Promise<number>;
   /** Records an event that may be dropped: `undefined` when the outbox is full or the disk is in trouble. */
   offer(event: NewEvent): Promise<number | undefined>;
-  /** Changes the text of an event that is still waiting; on disk the first text stays. */
+  /** Everything up to `n` is on its way to the server; 0: nothing is. */
+  lend(n: number): void;
+  /** Changes the text of an event that still waits and is not on its way; on disk the first text stays. */
   amend(n: number, event: NewEvent): boolean;
   note(notes: Notes): Promise<void>;
   getNote(key: string): Json | undefined;
@@ -63,6 +65,7 @@ export async function openOutbox(parts: OutboxParts): Promise<Outbox> {
   const waiting: Waiting[] = [];
   let next = state.next;
   let bytesInFlight = 0;
+  let lent = 0;
 
   const journal = await startJournal({
     disk: parts.disk,
@@ -139,9 +142,11 @@ export async function openOutbox(parts: OutboxParts): Promise<Outbox> {
       if (journal.isTroubled || waiting.length > 0 || !fits(toEntry(0, event).bytes)) return undefined;
       return append([event]);
     },
+    lend: (n) => void (lent = n),
     amend(n, event) {
       const entry = state.entries[n - (state.entries[0]?.n ?? n)];
-      if (entry?.n !== n) return false;
+      // Of one that is on its way the server may have the first text: the new one would be taken for the same event, and lost.
+      if (entry?.n !== n || n <= lent) return false;
       const { client_event_id } = JSON.parse(entry.json) as NewEvent;
       const amended = toEntry(n, { ...event, ...(client_event_id === undefined ? {} : { client_event_id }) });
       state.entryBytes += amended.bytes - entry.bytes;

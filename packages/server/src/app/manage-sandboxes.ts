@@ -27,6 +27,7 @@ import {
   type SandboxRow,
 } from "../store/sandboxes.ts";
 import { requireRuntime } from "./agent-packages.ts";
+import { copyUnread } from "./copy-unread.ts";
 import { createOnce, type RequestKey } from "./create-once.ts";
 import { parseCursor, refuseCursor } from "./cursor.ts";
 import { hashSecret, type Person } from "./credential.ts";
@@ -35,7 +36,7 @@ import { draftSandboxEvent } from "./event-log.ts";
 import { insertSandboxRow } from "./insert-sandbox.ts";
 import { pickProject } from "./manage-projects.ts";
 import { requireReadable } from "./repo-address.ts";
-import { inheritSandbox, prepareResume } from "./resume-run.ts";
+import { inheritSandbox, prepareResume, type ResumedSandbox } from "./resume-run.ts";
 import { toSandbox } from "./view-sandbox.ts";
 
 const toWorkerEnv = (deps: Deps, id: SandboxId, token: string) => ({
@@ -98,11 +99,14 @@ async function insertOne(
   deps: Deps,
   actor: Person,
   projectId: ProjectId,
-  input: NewSandbox & { readonly provider: Provider },
+  input: ResumedSandbox & { readonly provider: Provider },
   append: Parameters<Parameters<typeof createOnce>[2]>[1],
 ): Promise<CreatedSandbox> {
   const request = { createdBy: actor.tokenId, source: "user", projectId, input } as const;
-  const { row, drafts } = await insertSandboxRow(tx, deps, request);
+  const { row, drafts: made } = await insertSandboxRow(tx, deps, request);
+  const from = input.resume_at_seq === undefined ? SandboxId.safeParse(input.resume_from).data : undefined;
+  // A copy of an earlier moment is another run: what was said to the first stays with it.
+  const drafts = from === undefined ? made : [...made, ...(await copyUnread(tx, deps, from, row))];
   if (input.provider !== "external") return toSandbox(toAppended(row, await append(drafts)), deps.clock.now());
   const token = deps.ids.secret("sandbox");
   await insertSandboxToken(tx, hashSecret(token), row.id, row.generation, "worker");
@@ -116,7 +120,7 @@ async function insertOne(
 
 /** The row as its own first events left it, so that a new sandbox is told as the next read would. */
 function toAppended(row: SandboxRow, events: readonly EventRow[]): SandboxRow {
-  const last = events.at(-1);
+  const last = events.findLast((event) => event.sandbox_id === row.id);
   if (last === undefined) return row;
   return {
     ...row,

@@ -8,7 +8,7 @@ import {
   type SandboxId,
 } from "@drover/contract";
 import type { Db } from "../ports/db.ts";
-import { countWaiting, insertMessage } from "../store/messages.ts";
+import { countWaiting, insertMessage, type MessageDraft } from "../store/messages.ts";
 import { lockSandboxes, type SandboxRow } from "../store/sandboxes.ts";
 import { createOnce, type RequestKey } from "./create-once.ts";
 import type { Person } from "./credential.ts";
@@ -22,6 +22,25 @@ const toPreview = (content: string) =>
     .slice(0, PREVIEW_CHARACTERS)
     .join("");
 
+export const toQueuedEvent = (
+  deps: Deps,
+  sandbox: SandboxRow,
+  message: Pick<MessageDraft, "id" | "content" | "message_type" | "delivery" | "is_urgent">,
+  { source, ...more }: { readonly source: "user" | "guardian" | "server"; readonly copied_from?: MessageId },
+): EventDraft =>
+  draftSandboxEvent(deps.ids, sandbox, {
+    eventType: "MESSAGE_QUEUED",
+    data: {
+      message_id: message.id,
+      content: toPreview(message.content),
+      message_type: message.message_type,
+      priority: message.is_urgent ? "high" : "normal",
+      delivery: message.delivery,
+      ...more,
+    },
+    source,
+  });
+
 /** Queues it in the caller's transaction, for a sandbox that the caller has locked; the event is the caller's to append. */
 export async function queueMessage(
   tx: Db,
@@ -33,29 +52,17 @@ export async function queueMessage(
   if (sandbox.closed_at !== null || TERMINAL_SANDBOX_STATES.has(sandbox.state)) {
     throw new AppError("sandbox.terminal", `the sandbox is ${sandbox.state}; its agent can receive nothing more`);
   }
-  const isUrgent = input.message_type === "interrupt";
-  const id = deps.ids.message();
-  await insertMessage(tx, {
-    id,
+  const draft: MessageDraft = {
+    id: deps.ids.message(),
     sandbox_id: sandbox.id,
     content: input.content,
     message_type: input.message_type,
     delivery: input.delivery,
-    is_urgent: isUrgent,
+    is_urgent: input.message_type === "interrupt",
     sender: from.sender,
-  });
-  const event = draftSandboxEvent(deps.ids, sandbox, {
-    eventType: "MESSAGE_QUEUED",
-    data: {
-      message_id: id,
-      content: toPreview(input.content),
-      message_type: input.message_type,
-      priority: isUrgent ? "high" : "normal",
-      delivery: input.delivery,
-    },
-    source: from.source,
-  });
-  return { id, event };
+  };
+  await insertMessage(tx, draft);
+  return { id: draft.id, event: toQueuedEvent(deps, sandbox, draft, { source: from.source }) };
 }
 
 export async function sendMessage(

@@ -172,6 +172,25 @@ test("the next generation goes on with what the last one left, and is told again
   expect(readFileSync(join(worker.cwd, "src/b.txt"), "utf8")).toBe("three\n");
 });
 
+test("what was said to a sandbox that died before its agent read it is read by the one that goes on, once", async ({
+  server,
+}) => {
+  const killed = await runAndKill(server);
+  const sent = await server.call("POST", `/sandboxes/${killed.id}/messages`, { body: { content: "hello" } });
+  await server.call("DELETE", `/sandboxes/${killed.id}`);
+  const created = await resume(server, { resume_from: killed.id });
+  await using worker = await startWorker(created, { env: { SECOND_LIFE: "1", POST_COMPLETION_SECONDS: "5" } });
+  const isHeard = async () => dataOf(await readEvents(server, created.id), "agent.message_injected");
+  await expect.poll(isHeard, { timeout: FACT_MS }).toMatchObject([{ content: "hello" }]);
+  await worker.end();
+  expect(dataOf(await readEvents(server, created.id), "MESSAGE_QUEUED")).toMatchObject([
+    { content: "hello", copied_from: sent.body.message_id },
+  ]);
+
+  const second = await resume(server, { resume_from: created.id });
+  expect(dataOf(await readEvents(server, second.id), "MESSAGE_QUEUED")).toEqual([]);
+});
+
 test("what may not be seen cannot be gone on with, and bytes that were not handed over stay closed", async ({
   server,
 }) => {
