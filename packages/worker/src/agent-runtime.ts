@@ -16,8 +16,11 @@ export interface AgentCapabilities {
   readonly steer: "native" | "extension" | "reprompt" | "cancel";
   /** A turn can be stopped and the session kept. */
   readonly interrupt: boolean;
-  /** Policy is asked before each tool, and the agent waits after each. */
+  /** Policy is asked before each tool, and each tool waits until what the one before changed was looked at. */
   readonly hooks: boolean;
+  /** How it is held to what it may do: policy is asked before each tool, or when the agent asks by itself, or it never asks where the
+   *  sandbox holds it in, and is refused a policy that somebody would have to keep. */
+  readonly permission: "hooks" | "requests" | "none";
   /** The agent counts its own cost; the gateway's figures are the true ones. */
   readonly cost: boolean;
   /** What a restarted agent still knows: everything, a summary it is told, or nothing. */
@@ -57,6 +60,8 @@ export interface WorkOrder {
   readonly agentHome: string | undefined;
   /** Models and Git are reached below this address; it needs no credential. Empty when there is no bridge. */
   readonly bridgeUrl: string;
+  /** The last call of a model was refused because no money is left: the agent waits for a person, and has not failed. */
+  readonly isBudgetSpent: () => boolean;
   /** The sandbox holds the agent in, so that it may be allowed everything. */
   readonly isIsolated: boolean;
   readonly permissionMode: PermissionMode;
@@ -80,7 +85,7 @@ export interface WorkOrder {
   readonly newId: () => string;
   /** Keeps bytes too large for an event; resolves to their id. */
   readonly keepArtifact: (bytes: Buffer) => Promise<string>;
-  /** Awaited after each tool and each turn, before the agent goes on; the events are recorded with what ended. */
+  /** Asked after each tool and each turn; awaited before the next tool begins. The events are recorded with what ended. */
   readonly atBoundary: (at: Boundary) => Promise<readonly AgentEvent[]>;
 }
 

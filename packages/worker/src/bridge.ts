@@ -27,10 +27,14 @@ export interface BridgeParts {
 export interface Bridge {
   /** The server as the agent's processes reach it, without a slash at its end. */
   readonly url: string;
+  /** The last call of a model was refused because no money is left for it. */
+  isBudgetSpent(): boolean;
   close(): Promise<void>;
 }
 
-const PASSED = [`${API_BASE}/gateway/`, `${API_BASE}/git/`];
+const MODELS = `${API_BASE}/gateway/`;
+const PASSED = [MODELS, `${API_BASE}/git/`];
+const PAYMENT_REQUIRED = 402;
 /** The server lets one sandbox have 64; the worker's own calls need some of them. */
 const CONNECTIONS = 32;
 
@@ -79,6 +83,11 @@ export async function openBridge(parts: BridgeParts): Promise<Bridge> {
   // Outside a sandbox other people's programs reach this port too; they do not know this part of the address.
   const secret = `/${randomBytes(12).toString("hex")}`;
 
+  let isSpent = false;
+  const noteMoney = (path: string, status: number) => {
+    if (path.startsWith(MODELS) && (status === PAYMENT_REQUIRED || status < 400)) isSpent = status === PAYMENT_REQUIRED;
+  };
+
   const forward = (incoming: IncomingMessage, response: ServerResponse, path: string) => {
     const outgoing = request({
       ...options,
@@ -97,6 +106,7 @@ export async function openBridge(parts: BridgeParts): Promise<Bridge> {
       refuse(response, 502, `the Drover server does not answer: ${error.code ?? error.message}`);
     });
     outgoing.once("response", (answer) => {
+      noteMoney(path, answer.statusCode ?? 502);
       const {
         connection: _connection,
         "keep-alive": _alive,
@@ -125,6 +135,7 @@ export async function openBridge(parts: BridgeParts): Promise<Bridge> {
 
   return {
     url: `http://127.0.0.1:${port}${secret}`,
+    isBudgetSpent: () => isSpent,
     close: async () => {
       server.closeAllConnections();
       await new Promise<void>((resolve) => server.close(() => resolve()));

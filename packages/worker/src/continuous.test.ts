@@ -62,6 +62,28 @@ test("an agent works in iterations until evidence says that it is done, and its 
   expect(git(rig, "status", "--porcelain")).toBe("");
 });
 
+/** Broken on purpose, seen here: a branch of that name at origin taken for what is here. */
+test("work that is to be pushed is done when origin has what is here, and not when it has another commit", async ({
+  rig,
+}) => {
+  makeRepository(rig);
+  git(rig, "init", "-q", "--bare", "../origin.git");
+  git(rig, "remote", "add", "origin", `${rig.cwd}/../origin.git`);
+  // A branch of that name is there already, with what was before.
+  git(rig, "push", "-q", "origin", "HEAD");
+  const script = {
+    steps: [{ edit: { path: "a.txt", content: "1\n" } }, COMMIT, { text: "pushed!" }],
+    on_message: [{ when: "push it", steps: [{ command: { argv: ["git", "push", "-q", "origin", "HEAD"] } }] }],
+  };
+  const peer = await rig.peer(toAssignment(script, { require: ["committed", "pushed"] }));
+  await rig.run(peer).exit;
+  expect(peer.data("iteration.validation")).toMatchObject([
+    { passed: false, errors: [expect.stringContaining("push it")] },
+    { passed: true },
+  ]);
+  expect(peer.data("agent.completed")).toMatchObject([{ success: true, code_pushed: true, code_committed: true }]);
+});
+
 test("iterations, errors in a row and time have limits, and what is not done by then has failed", async ({ rig }) => {
   makeRepository(rig);
   const failing = await rig.peer(

@@ -64,7 +64,8 @@ export interface Permissions {
   getMark(): Json;
 }
 
-const matches = (pattern: string, tool: string) =>
+/** A name, or the beginning of one and `*`. */
+export const matchesTool = (pattern: string, tool: string) =>
   pattern.endsWith("*") ? tool.startsWith(pattern.slice(0, -1)) : pattern === tool;
 
 /** The first rule that fits, else the policy's word. A question is for a person: policy cannot know the answer. */
@@ -72,7 +73,7 @@ export function decidePermission(
   policy: PermissionPolicy,
   { kind, tool }: Pick<PermissionQuestion, "kind" | "tool">,
 ): "allow" | "deny" | "ask" {
-  const decision = policy.rules.find((rule) => matches(rule.tool, tool))?.decision ?? policy.decision;
+  const decision = policy.rules.find((rule) => matchesTool(rule.tool, tool))?.decision ?? policy.decision;
   return kind === "question" && decision === "allow" ? "ask" : decision;
 }
 

@@ -11,7 +11,7 @@ import type { Settings } from "./settings.ts";
 /** What an order holds besides wishes: the worker's own means. */
 export type OrderMeans = Pick<
   WorkOrder,
-  "clock" | "newId" | "env" | "mark" | "bridgeUrl" | "keepArtifact" | "atBoundary" | "resume"
+  "clock" | "newId" | "env" | "mark" | "bridgeUrl" | "isBudgetSpent" | "keepArtifact" | "atBoundary" | "resume"
 >;
 
 /** A script on the worker's own disk is for the agent that plays scripts. */

@@ -118,7 +118,7 @@ interface Open {
   readonly outbox: Outbox;
   readonly transport: Transport;
   readonly childEnv: Readonly<Record<string, string>>;
-  readonly bridgeUrl: string;
+  readonly bridge: Bridge;
 }
 
 /** They outlive the agent: what was recorded at the end is still to be sent. */
@@ -235,10 +235,10 @@ function toLater(signal: AbortSignal, ms: number): AbortSignal {
 }
 
 /** A workspace that is no repository, or a machine without git, is no reason not to work. */
-async function connectOrigin({ parts, settings, childEnv, bridgeUrl }: Open, assignment: Assignment): Promise<void> {
+async function connectOrigin({ parts, settings, childEnv, bridge }: Open, assignment: Assignment): Promise<void> {
   if (assignment.git_path === null) return;
   const branch = settings.branch ?? assignment.branch;
-  const url = `${bridgeUrl}${assignment.git_path}`;
+  const url = `${bridge.url}${assignment.git_path}`;
   await ensureRemote({ git: createGit(childEnv["PATH"]), cwd: settings.cwd, url, branch }).catch((error: unknown) =>
     parts.log("git.no_remote", { detail: String(error) }),
   );
@@ -298,7 +298,8 @@ async function runOpen(open: Open, signal: AbortSignal): Promise<WorkerExit> {
     newId,
     env: open.childEnv,
     mark: outbox.getNote("mark"),
-    bridgeUrl: open.bridgeUrl,
+    bridgeUrl: open.bridge.url,
+    isBudgetSpent: open.bridge.isBudgetSpent,
     keepArtifact: (bytes) => artifacts.keep(bytes),
     atBoundary: watch.capture,
   });
@@ -349,7 +350,7 @@ export async function runWorker(
     try {
       bridge = await openBridge({ callbackUrl: settings.callbackUrl, token: settings.token, log: parts.log });
       const childEnv = toChildEnv(env, dirname(process.execPath));
-      return await runOpen({ parts, settings, outbox, transport, childEnv, bridgeUrl: bridge.url }, signal);
+      return await runOpen({ parts, settings, outbox, transport, childEnv, bridge }, signal);
     } finally {
       await bridge?.close();
       await outbox.close();

@@ -8,7 +8,6 @@ import type { JsonObject } from "@drover/contract";
 import { createBell } from "../../../worker/src/bell.ts";
 import { createClaude } from "../../../worker/src/agents/claude/claude.ts";
 import { createManualClock, type ManualClock } from "../../../worker/src/fixtures/manual-clock.ts";
-import { createTransport } from "../../../worker/src/transport.ts";
 import { test } from "../../../worker/src/fixtures/worker-test.ts";
 import { Run, waitFor } from "../conformance/agent-runtime/run.ts";
 import { ensureAgent } from "../ensure-agent.ts";
@@ -100,7 +99,6 @@ const LIMITS = {
 test("a tool that takes five minutes is told by a heartbeat every 30 s, and raises no alarm", async ({ rig }) => {
   const clock = createManualClock();
   const between = createBell();
-  let underWay = 0;
   const ticking: ManualClock = {
     ...clock,
     sleep: (ms, signal) => {
@@ -122,20 +120,6 @@ test("a tool that takes five minutes is told by a heartbeat every 30 s, and rais
     {},
     {
       clock: ticking,
-      createTransport: (url, token) => {
-        const transport = createTransport(url, token);
-        return {
-          ...transport,
-          send: async (call, signal) => {
-            const isEvents = call.path.endsWith("/events");
-            if (isEvents) underWay += 1;
-            const reply = await transport.send(call, signal);
-            // Once the worker has read it: what is under way is brought up to date instead of sent again.
-            if (isEvents) setImmediate(() => (underWay -= 1));
-            return reply;
-          },
-        };
-      },
       runtimes: {
         claude: {
           ...claude,
@@ -150,7 +134,7 @@ test("a tool that takes five minutes is told by a heartbeat every 30 s, and rais
   for (let beat = 1; beat <= 10; beat += 1) {
     await between.wait();
     clock.advance(BEAT_MS);
-    await expect.poll(() => underWay === 0 && beats().length >= before + beat, { timeout: 60_000 }).toBe(true);
+    await expect.poll(() => beats().length, { timeout: 60_000 }).toBeGreaterThanOrEqual(before + beat);
   }
   expect(beats().at(-1)).toMatchObject({ status: "running", tool: "Bash", tool_age_s: 300 });
   const times = beats().map((data) => Date.parse(String(data["timestamp"])));

@@ -13,11 +13,14 @@ const SCENARIOS: readonly Scenario[] = [...WORK, ...STEER, ...INTERRUPT, ...TROU
 
 const nameOf = (scenario: Scenario, title: string) => `${scenario.title}: ${title}`;
 
-export function describeAgentRuntime(subject: RuntimeSubject): void {
+/** `only`: titles of scenarios, where the whole suite takes too long for every day. */
+export function describeAgentRuntime(subject: RuntimeSubject, only?: readonly string[]): void {
   const { name, runtime, traits, deviations = [] } = subject;
   const card = { kept: 0, broken: 0, "not asked": 0 };
   const reasons = new Map(deviations.map(({ promise, reason }) => [promise, reason]));
-  const asked = SCENARIOS.filter(({ needs }) => needs?.(traits, runtime.capabilities) !== false);
+  const asked = SCENARIOS.filter(
+    ({ needs, title }) => needs?.(traits, runtime.capabilities) !== false && only?.includes(title) !== false,
+  );
   for (const scenario of SCENARIOS) if (!asked.includes(scenario)) card["not asked"] += scenario.promises.length;
 
   describe(`AgentRuntime: ${name}`, () => {
@@ -58,9 +61,9 @@ export function describeAgentRuntime(subject: RuntimeSubject): void {
     });
 
     afterAll(() => {
-      const { steer, resume } = runtime.capabilities;
+      const { steer, resume, permission } = runtime.capabilities;
       process.stdout.write(
-        `score card: ${name.padEnd(12)} ${card.kept} kept, ${card.broken} not kept (with reason), ${card["not asked"]} not asked; steer ${steer}, resume ${resume}\n`,
+        `score card: ${name.padEnd(12)} ${card.kept} kept, ${card.broken} not kept (with reason), ${card["not asked"]} not asked; steer ${steer}, resume ${resume}, permission ${permission}\n`,
       );
       for (const [promise, reason] of reasons) process.stdout.write(`  ${promise}: ${reason}\n`);
     });

@@ -114,6 +114,7 @@ function createListener(): { readonly runtime: AgentRuntime; readonly orders: Wo
       steer: "cancel",
       interrupt: false,
       hooks: false,
+      permission: "none",
       cost: false,
       resume: "reseeded",
       subagents: false,

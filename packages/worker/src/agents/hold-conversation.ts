@@ -2,15 +2,19 @@
 import type { InboxMessage } from "@drover/contract";
 import type { AgentEnd, AgentEvent, AgentSession, AgentStep, Receipt, WorkOrder } from "../agent-runtime.ts";
 import { createPermissions } from "../permissions.ts";
+import { createBudgetWait, SPENT_PROMPT, toSpent } from "./await-budget.ts";
 import { AgentGone, type Conversation, type OpenConversation, type PromptEnd, type Talk } from "./conversation.ts";
 import { createMailbox } from "./mailbox.ts";
-import { createStepQueue } from "./step-queue.ts";
+import { createStepChannel } from "./step-channel.ts";
 import { parseMark, startMark } from "./talk-mark.ts";
+import { type Breach, createTurnLimits, toPolicy } from "./turn-limits.ts";
 
 /** An agent that does not stop within this is ended, and started again for the next message. */
 const CANCEL_MS = 15_000;
 
 const GO_ON = "Your program was restarted in the middle of this turn. Look at what is there and go on.";
+
+const FORGOTTEN = "Your program was restarted, and remembers nothing of this session. The last that you said was:";
 
 const CUT_OFF = "The worker was restarted while this ran.";
 
@@ -21,6 +25,7 @@ type TurnOutcome =
   | { readonly kind: "interrupted"; readonly message: InboxMessage | undefined }
   /** Cancelled for a message, which is asked next. */
   | { readonly kind: "redirected"; readonly message: InboxMessage }
+  | { readonly kind: "stopped"; readonly breach: Breach }
   | { readonly kind: "closed" };
 
 const toText = (error: unknown) => (error instanceof Error ? error.message : String(error));
@@ -29,10 +34,14 @@ const isOk = (stopReason: string) => stopReason === "end_turn" || stopReason ===
 
 export function holdConversation(order: WorkOrder, open: OpenConversation, signal: AbortSignal): AgentSession {
   const mailbox = createMailbox();
-  const queue = createStepQueue();
+  const channel = createStepChannel();
+  const limits = createTurnLimits(order);
+  const money = createBudgetWait(order);
   const earlier = parseMark(order.mark);
   const mark = earlier ?? startMark();
   let conversation: Conversation | undefined;
+  /** It was started again and remembers nothing: its next prompt says where it was. */
+  let isForgetful = false;
   /** Came in a way that the running turn could not take. */
   const held: InboxMessage[] = [];
 
@@ -47,11 +56,14 @@ export function holdConversation(order: WorkOrder, open: OpenConversation, signa
     if (event_type === "agent.tool_result") mark.open = mark.open.filter((one) => one.id !== id);
   };
   const emit = (events: readonly AgentEvent[], receipt?: Receipt) => {
-    for (const event of events) follow(event);
-    queue.push(record(events, receipt));
+    for (const event of events) {
+      follow(event);
+      limits.follow(event);
+    }
+    channel.put(record(events, receipt));
   };
   const permissions = createPermissions({
-    policy: order.permissionPolicy,
+    policy: toPolicy(order),
     clock: order.clock,
     newId: order.newId,
     emit,
@@ -69,7 +81,7 @@ export function holdConversation(order: WorkOrder, open: OpenConversation, signa
     getCursor: () => mark.cursor,
     setCursor: (cursor) => (mark.cursor = cursor),
     emit,
-    room: () => queue.room(),
+    room: () => channel.room(),
   };
   const seen = (message: InboxMessage): Receipt => ({ messageId: message.id, status: "seen", turn: mark.turn });
   const toInjected = (message: InboxMessage): AgentEvent =>
@@ -88,6 +100,7 @@ export function holdConversation(order: WorkOrder, open: OpenConversation, signa
     // Gone between two turns: the next message starts it again.
     void opened.gone.then(() => (conversation === opened ? (conversation = undefined) : undefined));
     mark.sessionId = opened.sessionId;
+    isForgetful = wanted !== undefined && opened.resumed === "fresh" && mark.lastText !== "";
     emit([
       say("agent.system_message", {
         metadata: {
@@ -121,14 +134,19 @@ export function holdConversation(order: WorkOrder, open: OpenConversation, signa
   };
 
   const followPrompt = async (running: Conversation, text: string): Promise<TurnOutcome> => {
-    const ended = running.prompt(text).then(
+    limits.begin();
+    const reminder = isForgetful ? `${FORGOTTEN}\n\n${mark.lastText}\n\n` : "";
+    isForgetful = false;
+    const ended = running.prompt(reminder + text).then(
       (end): TurnOutcome => ({ kind: "ended", end }),
       (error: unknown): TurnOutcome =>
         error instanceof AgentGone ? { kind: "gone", error } : { kind: "refused", error },
     );
+    const breached = limits.breached().then((breach): TurnOutcome => ({ kind: "stopped", breach }));
     for (;;) {
       const arrival = mailbox.arrival(false);
-      const outcome = await Promise.race([ended, toPromise(AbortSignal.any([arrival, signal]))]);
+      const outcome = await Promise.race([ended, breached, toPromise(AbortSignal.any([arrival, signal]))]);
+      if (outcome?.kind === "stopped") await cancel(running, ended, outcome.breach.error);
       if (outcome !== undefined) return outcome;
       if (signal.aborted) return { kind: "closed" };
       if (mailbox.hasInterrupt()) {
@@ -160,8 +178,8 @@ export function holdConversation(order: WorkOrder, open: OpenConversation, signa
       final_output: mark.lastText,
     });
 
-  /** `failed`: the agent is gone for good and the session ends. */
-  const runTurn = async (text: string): Promise<"idle" | "closed" | "failed" | InboxMessage> => {
+  /** `failed`: the agent is gone for good and the session ends; `again`: its model was refused, and may be asked again. */
+  const runTurn = async (text: string): Promise<"idle" | "closed" | "failed" | "again" | InboxMessage> => {
     let running: Conversation;
     try {
       running = await ensureOpen();
@@ -184,6 +202,11 @@ export function holdConversation(order: WorkOrder, open: OpenConversation, signa
       emit(left);
       return outcome.message;
     }
+    if (["ended", "refused", "gone"].includes(outcome.kind) && money.isSpent()) {
+      emit([...left, toSpent(mark.turn, "error" in outcome ? toText(outcome.error) : "the model was refused")]);
+      await money.next(AbortSignal.any([signal, mailbox.arrival(false)]));
+      return signal.aborted ? "closed" : "again";
+    }
     mark.phase = "idle";
     delete mark.prompt;
     if (outcome.kind === "ended") emit([...left, toCompleted(running, outcome.end)]);
@@ -192,7 +215,10 @@ export function holdConversation(order: WorkOrder, open: OpenConversation, signa
         [...left, toInterrupted(outcome.message, true)],
         outcome.message === undefined ? undefined : seen(outcome.message),
       );
-    else if (outcome.kind === "refused") emit([...left, say("agent.failed", { error: toText(outcome.error) })]);
+    else if (outcome.kind === "stopped") {
+      const { error, stopReason } = outcome.breach;
+      emit([...left, say("agent.failed", { error, stop_reason: stopReason })]);
+    } else if (outcome.kind === "refused") emit([...left, say("agent.failed", { error: toText(outcome.error) })]);
     else {
       emit([
         ...left,
@@ -274,7 +300,8 @@ export function holdConversation(order: WorkOrder, open: OpenConversation, signa
         text = undefined;
         if (outcome === "closed") return { reason: "closed", turns: mark.turn };
         if (outcome === "failed") return { reason: "failed", detail: "the agent is gone", turns: mark.turn };
-        if (outcome === "idle") continue;
+        if (outcome === "again") text = SPENT_PROMPT;
+        if (outcome === "idle" || outcome === "again") continue;
         text = outcome.content;
         begin(text, outcome);
       }
@@ -285,17 +312,17 @@ export function holdConversation(order: WorkOrder, open: OpenConversation, signa
     }
   };
 
-  async function* steps(): AsyncGenerator<AgentStep, AgentEnd> {
-    const done = run().catch((error: unknown): AgentEnd => {
+  void run()
+    .catch((error: unknown): AgentEnd => {
       // The port's promise: a stream never throws. What comes here is a defect of ours.
       const detail = error instanceof Error ? (error.stack ?? error.message) : String(error);
       emit([say("agent.failed", { error: detail })]);
       return { reason: "failed", detail, turns: mark.turn };
+    })
+    .then(async (end) => {
+      await leave().catch(() => undefined); // how it ended is what counts
+      channel.end(end);
     });
-    void done.then(leave).then(queue.end, queue.end);
-    for (let step = await queue.take(); step !== undefined; step = await queue.take()) yield step;
-    return done;
-  }
 
   const put = (message: InboxMessage) => {
     if (signal.aborted) return "the agent has ended";
@@ -303,7 +330,7 @@ export function holdConversation(order: WorkOrder, open: OpenConversation, signa
     return undefined;
   };
   return {
-    steps: steps(),
+    steps: channel.steps,
     send: put,
     interrupt: put,
     answerPermission: (answer) => permissions.answer(answer),

@@ -200,6 +200,7 @@ export const createScripted = (die: () => void = killSelf): AgentRuntime => ({
     steer: "native",
     interrupt: true,
     hooks: false,
+    permission: "requests",
     cost: false,
     resume: "native",
     subagents: false,

@@ -6,27 +6,31 @@ import { createBell } from "../bell.ts";
 const LIMIT = 256;
 
 export interface StepChannel {
-  put(step: AgentStep): void;
+  /** A step that is still being made keeps its place: what is put after it is read after it. It must not reject. */
+  put(step: AgentStep | Promise<AgentStep>): void;
   /** Resolves when few steps wait. */
   room(): Promise<void>;
+  /** No more steps come; the first end counts. */
   end(end: AgentEnd): void;
   readonly steps: AsyncGenerator<AgentStep, AgentEnd>;
 }
 
 export function createStepChannel(): StepChannel {
   const arrived = createBell();
-  const waiting: AgentStep[] = [];
+  const waiting: (AgentStep | Promise<AgentStep>)[] = [];
   let roomSeekers: (() => void)[] = [];
   let over: AgentEnd | undefined;
+
+  const tellRoom = () => {
+    for (const tell of roomSeekers) tell();
+    roomSeekers = [];
+  };
 
   async function* read(): AsyncGenerator<AgentStep, AgentEnd> {
     for (;;) {
       const next = waiting.shift();
-      if (waiting.length < LIMIT) {
-        for (const tell of roomSeekers) tell();
-        roomSeekers = [];
-      }
-      if (next !== undefined) yield next;
+      if (waiting.length < LIMIT) tellRoom();
+      if (next !== undefined) yield await next;
       else if (over !== undefined) return over;
       else await arrived.wait();
     }
@@ -43,6 +47,7 @@ export function createStepChannel(): StepChannel {
     end(end) {
       over ??= end;
       arrived.ring();
+      tellRoom();
     },
     steps: read(),
   };

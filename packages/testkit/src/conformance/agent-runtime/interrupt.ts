@@ -16,6 +16,7 @@ export const INTERRUPT: readonly Scenario[] = [
     }),
     play: async (run) => {
       await run.untilFile("begun");
+      await run.untilCount("agent.tool_use");
       run.interrupt("That is enough.");
       await run.untilCount("agent.interrupted");
       await run.until("the process is gone", () => !isOnThisMachine(nap));
@@ -70,7 +71,7 @@ export const INTERRUPT: readonly Scenario[] = [
     needs: ({ model }, { interrupt }) => model && interrupt,
     plan: () => ({ first: [{ hang: "Well" }], later: [{ say: "Here I am again." }] }),
     play: async (run) => {
-      await run.model?.nthRequest(1);
+      await run.until("the first request", () => run.requests.length > 0);
       run.interrupt();
       await run.untilCount("agent.interrupted");
       run.send("Still there?");
@@ -81,7 +82,7 @@ export const INTERRUPT: readonly Scenario[] = [
     promises: [
       {
         title: "the request to the model is given up",
-        keep: async (run) => expect(await run.model?.requests[0]?.ended).toBe("aborted"),
+        keep: async (run) => expect(await run.requests[0]?.ended).toBe("aborted"),
       },
       {
         title: "the session goes on with the next message",

@@ -14,10 +14,11 @@ import type {
   WorkOrder,
 } from "../../../../worker/src/agent-runtime.ts";
 import { systemClock } from "../../../../worker/src/clock.ts";
+import type { ModelRequest } from "../../model/read-request.ts";
 import type { ScriptedModel } from "../../model/scripted-model.ts";
 import type { Plan, Prepared, RuntimeSubject } from "./plan.ts";
 
-const FACT_LIMIT_MS = 30_000;
+const FACT_LIMIT_MS = 120_000;
 const LOOK_EVERY_MS = 10;
 const PATH = `${dirname(process.execPath)}:/usr/local/bin:/usr/bin:/bin`;
 /** Stands for what must not be seen inside. */
@@ -69,6 +70,7 @@ export class Run {
       home,
       agentHome: undefined,
       bridgeUrl: "",
+      isBudgetSpent: () => false,
       isIsolated: true,
       permissionMode: "acceptEdits",
       permissionPolicy: PermissionPolicy.parse({}),
@@ -206,9 +208,14 @@ export class Run {
     this.#begin({ ...this.#order, mark });
   }
 
+  /** What the model was asked for the work itself: agents ask for titles and the like besides, without tools. */
+  get requests(): readonly ModelRequest[] {
+    return (this.model?.requests ?? []).filter(({ toolNames }) => toolNames.length > 0);
+  }
+
   /** Whether the text stands in the n-th request to the model, from 1. */
   isInRequest(n: number, text: string): boolean {
-    return JSON.stringify(this.model?.requests[n - 1]?.body ?? "").includes(text);
+    return JSON.stringify(this.requests[n - 1]?.body ?? "").includes(text);
   }
 
   async dispose(): Promise<void> {

@@ -89,7 +89,7 @@ export const TROUBLE: readonly Scenario[] = [
       {
         title: "it is started again with its memory, or the run fails",
         keep: (run) => {
-          const isKnown = run.isInRequest(run.model?.requests.length ?? 0, "Do as planned.");
+          const isKnown = run.isInRequest(run.requests.length, "Do as planned.");
           expect(run.of("agent.failed").length + (isKnown ? run.of("agent.completed").length : 0)).toBe(1);
         },
       },
@@ -134,7 +134,7 @@ export const TROUBLE: readonly Scenario[] = [
         title: "the agent still knows what was before",
         needsModel: true,
         keep: (run) => {
-          const last = run.model?.requests.length ?? 0;
+          const last = run.requests.length;
           expect(run.isInRequest(last, "Do as planned.")).toBe(true);
           expect(run.isInRequest(last, "begun")).toBe(true);
         },
@@ -163,7 +163,7 @@ export const TROUBLE: readonly Scenario[] = [
       {
         title: "the agent remembers",
         needsModel: true,
-        keep: (run) => expect(run.isInRequest(run.model?.requests.length ?? 0, "Done long ago.")).toBe(true),
+        keep: (run) => expect(run.isInRequest(run.requests.length, "Done long ago.")).toBe(true),
       },
     ],
   },

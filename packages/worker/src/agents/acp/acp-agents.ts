@@ -1,6 +1,7 @@
 /** The ACP agents we know, and in what they differ. Whatever is not here speaks the plain protocol. */
 import { AGENT_PINS, type PermissionMode } from "@drover/contract";
 import { join } from "node:path";
+import { z } from "zod";
 import type { AgentCapabilities, WorkOrder } from "../../agent-runtime.ts";
 
 export interface AcpAgent {
@@ -16,13 +17,15 @@ export interface AcpAgent {
   readonly modes?: Readonly<Partial<Record<PermissionMode, string>>>;
   /** Below HOME: what it remembers of its sessions. */
   readonly memory?: string;
+  /** Whether an update says that the turn has failed: some end it as if it had not, with the error as their last word. */
+  readonly isFailure?: (update: unknown) => boolean;
   /** It damages a session that is loaded again: start afresh instead, told what went before. */
   readonly isResumeBroken?: true;
 }
 
 export type AgentOrder = Pick<
   WorkOrder,
-  "bridgeUrl" | "home" | "model" | "permissionMode" | "isIsolated" | "permissionPolicy"
+  "bridgeUrl" | "home" | "model" | "permissionMode" | "isIsolated" | "permissionPolicy" | "disallowedTools"
 >;
 
 /** Not a key: the bridge attaches the sandbox's own credential. Some agents do not start without a text here. */
@@ -30,28 +33,46 @@ const NO_KEY = "not-a-key";
 
 const gateway = ({ bridgeUrl }: AgentOrder, protocol: string) => `${bridgeUrl}/api/v1/gateway/${protocol}`;
 
-const CAPABLE = { interrupt: true, hooks: false, subagents: false } as const;
+const CAPABLE = { interrupt: true, hooks: false, permission: "requests", subagents: false } as const;
 
 /** Nobody is asked where the sandbox holds the agent in and everything is allowed anyway. */
-const isFree = ({ isIsolated, permissionMode, permissionPolicy }: AgentOrder) =>
+const isFree = ({ isIsolated, permissionMode, permissionPolicy, disallowedTools }: AgentOrder) =>
   isIsolated &&
+  disallowedTools.length === 0 &&
   (permissionMode === "bypassPermissions" ||
-    (permissionPolicy.decision === "allow" && permissionPolicy.rules.length === 0));
+    (permissionMode !== "plan" &&
+      permissionMode !== "dontAsk" &&
+      permissionPolicy.decision === "allow" &&
+      permissionPolicy.rules.length === 0));
+
+/** Why the agent cannot be given the order; undefined when it can. What it would not keep is not promised. */
+export function refuseOrder(agent: AcpAgent, order: AgentOrder): string | undefined {
+  if (agent.entries === undefined) return undefined;
+  if (order.permissionMode === "plan" && agent.modes?.plan === undefined) return `${agent.name} has no mode for plans`;
+  return agent.capabilities.permission === "none" && order.isIsolated && !isFree(order)
+    ? `${agent.name} does not ask before it acts in a sandbox: give it permission_policy allow without rules and no disallowed_tools, or take another runtime`
+    : undefined;
+}
 
 const toToml = (text: string) => JSON.stringify(text);
+
+const BrokenThread = z.object({
+  _meta: z.object({ codex: z.object({ threadStatus: z.object({ type: z.literal("systemError") }) }) }),
+});
 
 const codex: AcpAgent = {
   name: "codex",
   entries: [AGENT_PINS.codex.entry],
   memory: ".codex/sessions",
-  capabilities: { ...CAPABLE, steer: "extension", cost: false, resume: "native" },
+  capabilities: { ...CAPABLE, permission: "none", steer: "extension", cost: false, resume: "native" },
+  isFailure: (update) => BrokenThread.safeParse(update).success,
   env: (order) => ({
     CODEX_HOME: join(order.home, ".codex"),
     DROVER_KEY: NO_KEY,
     NO_BROWSER: "1",
     MODEL_PROVIDER: "drover",
-    // Its own sandbox needs what ours withholds, and its reviewer asks models nobody chose.
-    INITIAL_AGENT_MODE: isFree(order) || order.isIsolated ? "agent-full-access" : "agent",
+    // Its own sandbox needs what ours withholds; its reviewer, which asks models nobody chose, is not wanted anywhere.
+    INITIAL_AGENT_MODE: order.isIsolated ? "agent-full-access" : "workspace-write",
   }),
   files: (order) => ({
     ".codex/config.toml": [
@@ -152,6 +173,8 @@ const claude: AcpAgent = {
     ANTHROPIC_BASE_URL: gateway(order, "anthropic"),
     ANTHROPIC_API_KEY: NO_KEY,
     ...(order.model === null ? {} : { ANTHROPIC_MODEL: order.model }),
+    // They are calls of the model that nobody sees.
+    CLAUDE_CODE_ENABLE_PROMPT_SUGGESTION: "false",
     CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1",
     DISABLE_TELEMETRY: "1",
     DISABLE_ERROR_REPORTING: "1",

@@ -14,9 +14,25 @@ const COMMAND = JSON.stringify([process.execPath, AGENT]);
 /** As OpenCode does: a second prompt joins the first. */
 const FOLDING: AcpAgent = {
   name: "folding",
-  capabilities: { steer: "reprompt", interrupt: true, hooks: false, cost: false, resume: "native", subagents: false },
+  capabilities: {
+    steer: "reprompt",
+    interrupt: true,
+    hooks: false,
+    permission: "requests",
+    cost: false,
+    resume: "native",
+    subagents: false,
+  },
 };
-const RUNTIMES = { ...ACP_RUNTIMES, folding: createAcp(FOLDING) };
+/** As Gemini does: what it remembers cannot be used again. As Codex does: a turn that fails is ended as if it had not. */
+const ODD: AcpAgent = {
+  ...FOLDING,
+  name: "odd",
+  capabilities: { ...FOLDING.capabilities, steer: "cancel", resume: "reseeded" },
+  isResumeBroken: true,
+  isFailure: (update) => JSON.stringify(update).includes("systemError"),
+};
+const RUNTIMES = { ...ACP_RUNTIMES, folding: createAcp(FOLDING), odd: createAcp(ODD) };
 
 interface Run {
   readonly peer: Peer;
@@ -161,6 +177,76 @@ describe("permissions", () => {
   });
 });
 
+/** Broken on purpose, each seen here: turns not counted; refused tools not refused; one that did not ask not noticed; a tool that is
+ *  allowed asked about; an agent that asks nobody given a policy to keep. */
+describe("limits", () => {
+  const touch = (name: string) => ({ run: `touch ${name}` });
+  const limit = (agent: Assignment["agent"]) => ({ assignment: { agent } });
+
+  test("max_turns stops the agent once the tools of so many answers have ended, and keeps the session", async ({
+    start,
+    rig,
+  }) => {
+    const steps = [touch("one"), { hold: "never" }, { say: "never said" }];
+    const { peer } = await start({
+      steps,
+      ...limit({ max_turns: 1, permission_policy: { decision: "allow", rules: [] } }),
+    });
+    await waits(peer);
+    expect(peer.data("agent.failed")).toMatchObject([{ stop_reason: "max_turns", turn: 1 }]);
+    expect(peer.data("agent.completed")).toEqual([]);
+    expect(existsSync(join(rig.cwd, "one"))).toBe(true);
+    peer.queue(JSON.stringify([{ tell_memory: true }]));
+    await peer.until(() => has(peer, "agent.completed"));
+    expect(texts(peer)).toEqual(["Prompts before: 1"]);
+  });
+
+  test("tools that are not offered are refused before any rule, and those that are allowed need nobody", async ({
+    start,
+    rig,
+  }) => {
+    const { peer } = await start({
+      steps: [touch("one"), { edit: { path: "two", content: "x", ask: true } }, { say: "end" }],
+      ...limit({
+        disallowed_tools: ["Bash"],
+        allowed_tools: ["Edit"],
+        permission_policy: { decision: "ask", rules: [{ tool: "Bash", decision: "allow" }] },
+      }),
+    });
+    await waits(peer);
+    expect(peer.data("agent.permission_answered")).toMatchObject([
+      { decision: "deny", by: "policy" },
+      { decision: "allow", by: "policy" },
+    ]);
+    expect(["one", "two"].map((name) => existsSync(join(rig.cwd, name)))).toEqual([false, true]);
+    expect(texts(peer)).toEqual(["end"]);
+  });
+
+  test("an agent that uses a tool that is not offered, and does not ask, is stopped and told on", async ({ start }) => {
+    const { peer } = await start({
+      steps: [{ edit: { path: "a", content: "x" } }, { hold: "never" }],
+      ...limit({ disallowed_tools: ["Edit"] }),
+    });
+    await waits(peer);
+    expect(peer.data("agent.failed")).toMatchObject([
+      { stop_reason: "disallowed_tool", error: expect.stringContaining("Edit") },
+    ]);
+  });
+
+  test.for([
+    ["codex", { permission_policy: { decision: "ask", rules: [] } }, "does not ask"],
+    ["codex", { disallowed_tools: ["Bash"] }, "does not ask"],
+    ["gemini", { permission_mode: "plan" }, "no mode for plans"],
+  ] as const)("%s is not given what it would not keep: %j", async ([runtime, agent, why], { start }) => {
+    const { peer, exit } = await start({
+      assignment: { runtime, agent: structuredClone(agent) as Assignment["agent"] },
+      env: { IS_SANDBOX: "1" },
+    });
+    expect(await exit).toMatchObject({ code: 1 });
+    expect(String(peer.data("agent.failed")[0]?.["error"])).toContain(why);
+  });
+});
+
 describe("messages", () => {
   const steps = [{ hold: "go" }, { tell_steered: true }];
 
@@ -217,6 +303,17 @@ test("an interrupt ends the turn and keeps the session; the next message goes on
   expect(stop.acks.at(-1)).toMatchObject({ status: "seen" });
 });
 
+test("an agent that remembers nothing after a restart is told what it said last", async ({ start }) => {
+  const first = await start({ steps: [{ say: "The door is blue." }], assignment: { runtime: "odd" } });
+  const { peer } = first;
+  await waits(peer);
+  await first.end();
+  await start({ peer });
+  peer.queue("Which colour?");
+  await peer.until(() => has(peer, "agent.completed", 2));
+  expect(texts(peer).at(-1)).toMatch(/^You said: .*The door is blue\..*Which colour\?$/s);
+});
+
 test("what the agent remembers outlives its worker", async ({ start }) => {
   const first = await start({ steps: [{ say: "first" }] });
   const { peer } = first;
@@ -253,6 +350,36 @@ describe("an agent that misbehaves", () => {
     await waits(peer);
     expect(peer.data("agent.completed")).toMatchObject([{ success: true }]);
     expect(String(peer.data("agent.completed")[0]?.["final_output"])).toMatch(/still here$/);
+  });
+
+  test("fails and ends its turn as if it had not: it is told as failed, in its own words", async ({ start }) => {
+    const status = { sessionUpdate: "session_info_update", _meta: { status: "systemError" } };
+    const { peer } = await start({
+      steps: [{ update: status }, { say: "the model is away" }],
+      assignment: { runtime: "odd" },
+    });
+    await waits(peer);
+    expect(peer.data("agent.failed")).toMatchObject([{ error: "the model is away" }]);
+    expect(peer.data("agent.completed")).toEqual([]);
+  });
+
+  test("tells what its commands print, and how they end, beside the calls", async ({ start }) => {
+    const call = { sessionUpdate: "tool_call", toolCallId: "t", title: "run", kind: "execute", status: "in_progress" };
+    const more = (data: string, rest = {}) => ({
+      update: {
+        sessionUpdate: "tool_call_update",
+        toolCallId: "t",
+        _meta: { terminal_output_delta: { data } },
+        ...rest,
+      },
+    });
+    const last = {
+      status: "completed",
+      _meta: { terminal_output_delta: { data: "two\n" }, terminal_exit: { exit_code: 1 } },
+    };
+    const { peer } = await start({ steps: [{ update: call }, more("one\n"), more("", last)] });
+    await waits(peer);
+    expect(peer.data("agent.tool_result")).toMatchObject([{ result: "one\ntwo\n", is_error: true }]);
   });
 
   test("uses an id twice, and ends what it never began", async ({ start }) => {

@@ -89,8 +89,9 @@ export function startAgentProcess({ argv, cwd, env }: AgentCommand): AgentProces
     const { pid } = child;
     if (pid === undefined) return;
     const descendants = await listDescendants(pid);
-    child.stdin.destroy();
+    // In this order: an agent that reads the end of its input first may tidy up, and forget what it was doing.
     for (const one of [-pid, pid, ...descendants]) signalTo(one, "SIGTERM");
+    child.stdin.destroy();
     if (!isOver()) {
       const timer = setTimeout(() => signalTo(pid, "SIGKILL"), KILL_AFTER_MS);
       await exit;

@@ -12,7 +12,7 @@ import { z } from "zod";
 import { confine } from "../../confine.ts";
 import { pickOption } from "../../permissions.ts";
 import { AgentGone, type Conversation, type OpenConversation, type PromptEnd, type Talk } from "../conversation.ts";
-import type { AcpAgent } from "./acp-agents.ts";
+import { type AcpAgent, refuseOrder } from "./acp-agents.ts";
 import { type AgentExit, type AgentProcess, startAgentProcess } from "./agent-process.ts";
 import { CONNECTION_CLOSED, connectRpc, METHOD_NOT_FOUND, RpcError, type RpcPeer } from "./json-rpc.ts";
 import { createNarrator, type Narrator } from "./narrate.ts";
@@ -239,6 +239,8 @@ export const connectAcp =
   (agent: AcpAgent): OpenConversation =>
   async (talk, before) => {
     const { order } = talk;
+    const refusal = refuseOrder(agent, order);
+    if (refusal !== undefined) throw new AgentGone(refusal, "stream_init");
     const argv = toCommand(agent, talk);
     await writeFiles(order.home, agent.files?.(order) ?? {});
     const temporary = join(order.home, "tmp");
@@ -253,11 +255,13 @@ export const connectAcp =
     /** Set once a session is open: what is replayed before is known already. */
     let liveSession: string | undefined;
     let isEnded = false;
+    let isFailed = false;
     const rpc = connectRpc(process.output, (line) => process.write(line), {
       async onNotification(method, params) {
         if (method !== "session/update" || isEnded) return;
         const parsed = SessionNotification.safeParse(params);
         if (!parsed.success || parsed.data.sessionId !== liveSession) return;
+        isFailed ||= agent.isFailure?.(parsed.data.update) === true;
         const events = narrator.tell(parsed.data.update);
         if (events.length > 0) talk.emit(events);
         await talk.room();
@@ -316,12 +320,17 @@ export const connectAcp =
         resumed: opened.resumed,
         canSteer: isExtended || isFolding,
         async prompt(text) {
+          isFailed = false;
           const result = await ask(text);
           await Promise.all(folded);
+          if (isFailed) throw new Error(narrator.lastText === "" ? "the agent's turn failed" : narrator.lastText);
           return toPromptEnd(result);
         },
         steer,
-        cancel: () => rpc.notify("session/cancel", { sessionId }),
+        cancel: () => {
+          narrator.stop();
+          rpc.notify("session/cancel", { sessionId });
+        },
         finish: (why) => narrator.finish(why),
         get lastText() {
           return narrator.lastText;

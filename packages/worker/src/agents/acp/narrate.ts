@@ -1,4 +1,5 @@
 /** Turns the updates of an ACP agent into Drover's events: pieces of text become messages, calls become uses and results. */
+import { z } from "zod";
 import type { AgentEvent } from "../../agent-runtime.ts";
 import type { Clock } from "../../clock.ts";
 import {
@@ -16,6 +17,8 @@ const RESULT_CHARACTERS = 5_000;
 /** A text without an end is told in pieces of this size. */
 const TEXT_CHARACTERS = 50_000;
 const LAST_TEXT_CHARACTERS = 2_000;
+/** Of what a command printed: more is cut off when it is told. */
+const PRINTED_CHARACTERS = 200_000;
 const DETAIL_CHARACTERS = 4_000;
 
 const KIND_TOOLS: Readonly<Record<string, string>> = {
@@ -35,6 +38,8 @@ interface OpenTool {
   readonly startedMs: number;
   call: ToolCall;
   isSaid: boolean;
+  /** What its terminal printed, for agents that tell it apart from the call. */
+  printed: string;
 }
 
 interface Said {
@@ -46,6 +51,8 @@ export interface Narrator {
   tell(update: SessionUpdate): readonly AgentEvent[];
   /** A permission is asked for: what it is for is said first. */
   introduce(call: ToolCall): { readonly events: readonly AgentEvent[]; readonly tool: string; readonly input: Input };
+  /** The turn is being stopped: what ends from now on did not end well, whatever the agent says of it. */
+  stop(): void;
   /** The turn is over: what was begun is ended. */
   finish(why: string): readonly AgentEvent[];
   readonly lastText: string;
@@ -99,10 +106,19 @@ function toOutputText(output: unknown): string {
   return typeof found === "string" ? found : JSON.stringify(output);
 }
 
-function toResultText(call: ToolCall): string {
+function toResultText({ call, printed }: OpenTool): string {
   const shown = (call.content ?? []).map(toContentText).filter((text) => text !== "");
-  return shown.length > 0 ? shown.join("\n") : toOutputText(call.rawOutput);
+  if (shown.length > 0) return shown.join("\n");
+  return printed === "" ? toOutputText(call.rawOutput) : printed;
 }
+
+const Terminal = z.object({
+  terminal_output_delta: z.object({ data: z.string() }).optional().catch(undefined),
+  terminal_exit: z.object({ exit_code: z.number().nullish() }).optional().catch(undefined),
+});
+
+/** A widespread addition to the protocol: what a command prints, and how it ended, beside the call. */
+const readTerminal = ({ _meta }: ToolCall) => Terminal.safeParse(_meta ?? {}).data ?? {};
 
 /** What a later update leaves out stays. */
 const mergeCall = (before: ToolCall, update: ToolCall): ToolCall => ({
@@ -128,6 +144,7 @@ export function createNarrator(getTurn: () => number, clock: Clock): Narrator {
   let lastText = "";
   let costUsd: number | null = null;
   let plans = 0;
+  let isStopping = false;
 
   const say = (type: string, data: Input): AgentEvent => ({
     event_type: type,
@@ -178,7 +195,7 @@ export function createNarrator(getTurn: () => number, clock: Clock): Narrator {
         result: text.slice(0, RESULT_CHARACTERS),
         result_truncated: text.length > RESULT_CHARACTERS,
         result_full_length: text.length,
-        is_error: isError,
+        is_error: isError || isStopping,
         duration_ms: Math.round(clock.now().getTime() - open.startedMs),
       }),
     ];
@@ -191,7 +208,7 @@ export function createNarrator(getTurn: () => number, clock: Clock): Narrator {
       return { open: known, events: flushText() };
     }
     if (ended.has(call.toolCallId)) return { open: undefined, events: [] };
-    const open = { id: call.toolCallId, startedMs: clock.now().getTime(), call, isSaid: false };
+    const open = { id: call.toolCallId, startedMs: clock.now().getTime(), call, isSaid: false, printed: "" };
     const events = [...flushText(), ...sayTools()];
     tools.set(open.id, open);
     return { open, events };
@@ -202,9 +219,13 @@ export function createNarrator(getTurn: () => number, clock: Clock): Narrator {
     if (!parsed.success) return [];
     const { open, events } = openTool(parsed.data);
     if (open === undefined) return events;
+    const { terminal_output_delta: more, terminal_exit: exit } = readTerminal(parsed.data);
+    if (more !== undefined) open.printed = (open.printed + more.data).slice(0, PRINTED_CHARACTERS);
     const { status } = open.call;
-    if (status === "completed" || status === "failed")
-      return [...events, ...closeTool(open, toResultText(open.call), status === "failed")];
+    if (status === "completed" || status === "failed") {
+      const isError = status === "failed" || (exit?.exit_code ?? 0) !== 0;
+      return [...events, ...closeTool(open, toResultText(open), isError)];
+    }
     const isKnown = (status !== undefined && status !== "pending") || isTelling(open.call.rawInput);
     return isKnown ? [...events, ...sayTool(open)] : events;
   };
@@ -279,13 +300,16 @@ export function createNarrator(getTurn: () => number, clock: Clock): Narrator {
         input: toInput(whole),
       };
     },
+    stop: () => void (isStopping = true),
     finish(why) {
       const events = [...flushText(), ...[...tools.values()].flatMap((open) => closeTool(open, why, true))];
       ended.clear();
+      isStopping = false;
       return events;
     },
     get lastText() {
-      return lastText;
+      const isSaying = said?.kind === "message" && said.text.trim() !== "";
+      return isSaying ? (said?.text ?? "").slice(-LAST_TEXT_CHARACTERS) : lastText;
     },
     get costUsd() {
       return costUsd;

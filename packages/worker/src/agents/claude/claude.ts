@@ -3,14 +3,24 @@ import { AppError, type InboxMessage, type Json } from "@drover/contract";
 import { existsSync } from "node:fs";
 import { randomUUID } from "node:crypto";
 import { z } from "zod";
-import type { AgentEnd, AgentEvent, AgentRuntime, AgentSession, Receipt, WorkOrder } from "../../agent-runtime.ts";
+import type {
+  AgentEnd,
+  AgentEvent,
+  AgentRuntime,
+  AgentSession,
+  AgentStep,
+  Receipt,
+  WorkOrder,
+} from "../../agent-runtime.ts";
 import { createPermissions } from "../../permissions.ts";
+import { createBudgetWait, SPENT_PROMPT, toSpent } from "../await-budget.ts";
 import { createStepChannel } from "../step-channel.ts";
 import { createAgentProcess } from "./agent-process.ts";
 import { refuseTool } from "./guard-rails.ts";
 import { createInputStream, type InputStream } from "./input-stream.ts";
 import { toSdkOptions, toTranscriptPath } from "./options.ts";
 import {
+  type HookInput,
   loadSdk,
   parseHookInput,
   type PermissionResult,
@@ -73,6 +83,7 @@ function toFirstPrompt(order: WorkOrder, mark: Mark | undefined, isKnown: boolea
 
 function createSession(order: WorkOrder, load: typeof loadSdk, signal: AbortSignal): AgentSession {
   const channel = createStepChannel();
+  const money = createBudgetWait(order);
   const mark = Mark.safeParse(order.mark).data;
   const sessionId = mark?.sessionId ?? (order.resume?.how === "native" ? order.resume.sessionId : randomUUID());
   let turn = mark?.turn ?? 0;
@@ -91,19 +102,19 @@ function createSession(order: WorkOrder, load: typeof loadSdk, signal: AbortSign
   const told = new Map<string, () => void>();
   let speak: () => void = () => undefined;
 
-  const emit = (events: readonly AgentEvent[], receipt?: Receipt) =>
-    channel.put({
-      events: events.map((event) => ({ ...event, event_data: { turn, ...event.event_data } })),
-      mark: {
-        v: 1,
-        sessionId,
-        turn,
-        phase,
-        open: Array.from(tools.values(), ({ id, tool }) => ({ id, tool })),
-        permissions: permissions.getMark(),
-      } as Json,
-      ...(receipt === undefined ? {} : { receipt }),
-    });
+  const toStep = (events: readonly AgentEvent[], receipt?: Receipt): AgentStep => ({
+    events: events.map((event) => ({ ...event, event_data: { turn, ...event.event_data } })),
+    mark: {
+      v: 1,
+      sessionId,
+      turn,
+      phase,
+      open: Array.from(tools.values(), ({ id, tool }) => ({ id, tool })),
+      permissions: permissions.getMark(),
+    } as Json,
+    ...(receipt === undefined ? {} : { receipt }),
+  });
+  const emit = (events: readonly AgentEvent[], receipt?: Receipt) => channel.put(toStep(events, receipt));
   const permissions = createPermissions({
     policy: order.permissionPolicy,
     clock: order.clock,
@@ -203,11 +214,18 @@ function createSession(order: WorkOrder, load: typeof loadSdk, signal: AbortSign
     }
   };
 
+  /** Nobody pays for the next call: it is asked again once somebody may have raised the budget. */
+  const waitForBudget = (why: string) => {
+    emit([toSpent(turn, why)]);
+    void money.next(signal).then(() => (signal.aborted ? undefined : input.push(SPENT_PROMPT, randomUUID())));
+  };
+
   /** A turn is over. Whether the work is depends on what else was asked for. */
   const tellResult = (result: SdkResult) => {
     flushAnswer();
     closeAbandoned("the turn was ended while this tool ran");
     permissions.abandon("the turn is over");
+    if (money.isSpent() && isFailed(result) && interrupts.length === 0) return waitForBudget(toWhy(result));
     phase = "idle";
     emit([toTurnComplete(result, sessionId)]);
     const stopped = interrupts.splice(0);
@@ -217,7 +235,7 @@ function createSession(order: WorkOrder, load: typeof loadSdk, signal: AbortSign
     if (pushed.size > 0) return;
     if (stopped.length === 0)
       emit([
-        result.is_error || result.subtype !== "success"
+        isFailed(result)
           ? {
               event_type: "agent.failed",
               event_data: { error: toWhy(result), stop_reason: result.terminal_reason ?? null },
@@ -272,12 +290,28 @@ function createSession(order: WorkOrder, load: typeof loadSdk, signal: AbortSign
     };
   };
 
+  /** What a tool changed is told in its place, while the agent asks its model; its next tool waits, so each change has its tool. */
+  const looks = new Set<Promise<unknown>>();
+  const look = (hook: HookInput) => {
+    const at = tools.get(hook.tool_use_id)?.turn ?? turn;
+    const done = toCompletedEvent(hook);
+    const step = toStep([{ ...done, event_data: { turn: at, ...done.event_data } }]);
+    const looked = order.atBoundary({ kind: "tool", turn: at, toolUseId: hook.tool_use_id }).then(
+      (changes) => ({ ...step, events: [...changes, ...step.events] }),
+      () => step, // what cannot be told is logged by whoever looks
+    );
+    channel.put(looked);
+    looks.add(looked);
+    void looked.then(() => looks.delete(looked));
+  };
+
   const hooks: SdkOptions["hooks"] = {
     PreToolUse: [
       {
         onFailure: "block",
         hooks: [
           async (given) => {
+            await Promise.all(looks);
             const refusal = refuseTool(order, parseHookInput(given));
             return refusal === undefined
               ? {}
@@ -298,10 +332,7 @@ function createSession(order: WorkOrder, load: typeof loadSdk, signal: AbortSign
           async (given) => {
             const hook = parseHookInput(given);
             await untilTold(hook.tool_use_id);
-            const at = tools.get(hook.tool_use_id)?.turn ?? turn;
-            const changes = await order.atBoundary({ kind: "tool", turn: at, toolUseId: hook.tool_use_id });
-            const done = toCompletedEvent(hook);
-            emit([...changes, { ...done, event_data: { turn: at, ...done.event_data } }]);
+            look(hook);
             return {};
           },
         ],
@@ -434,6 +465,8 @@ function createSession(order: WorkOrder, load: typeof loadSdk, signal: AbortSign
   };
 }
 
+const isFailed = ({ is_error, subtype }: SdkResult) => is_error || subtype !== "success";
+
 /** The tool asks several questions; one answer is for all of them. */
 function withAnswer(input: Readonly<Record<string, unknown>>, text: string): Readonly<Record<string, unknown>> {
   const questions = Array.isArray(input["questions"]) ? (input["questions"] as readonly { question?: unknown }[]) : [];
@@ -446,6 +479,7 @@ export const createClaude = (load: typeof loadSdk = loadSdk): AgentRuntime => ({
     steer: "native",
     interrupt: true,
     hooks: true,
+    permission: "hooks",
     cost: true,
     resume: "native",
     subagents: true,

@@ -5,6 +5,14 @@ import { connectOpenHands } from "./connect-openhands.ts";
 
 export const createOpenHands = (): AgentRuntime => ({
   name: "openhands",
-  capabilities: { steer: "native", interrupt: true, hooks: false, cost: true, resume: "native", subagents: false },
+  capabilities: {
+    steer: "native",
+    interrupt: true,
+    hooks: false,
+    permission: "requests",
+    cost: true,
+    resume: "native",
+    subagents: false,
+  },
   start: (order, signal) => holdConversation(order, connectOpenHands, signal),
 });

@@ -1,0 +1,116 @@
+/** What Claude's adapter does at the edge of tools, with an SDK that calls its hooks as the real one does.
+ *  Broken on purpose, each seen here: a hook that waits for the look; a next tool that does not; a result that overtakes the changes. */
+import { expect, test } from "vitest";
+import { PermissionPolicy } from "@drover/contract";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { AgentEvent, WorkOrder } from "../../agent-runtime.ts";
+import { systemClock } from "../../clock.ts";
+import { createClaude } from "./claude.ts";
+import type { SdkOptions } from "./sdk.ts";
+
+const HOOK = { tool_name: "Bash", tool_use_id: "t1", tool_input: {}, tool_response: {}, duration_ms: 1 };
+
+const use = (id: string) => ({
+  type: "assistant",
+  message: { id: `m-${id}`, content: [{ type: "tool_use", id, name: "Bash", input: {} }] },
+});
+const result = (id: string) => ({
+  type: "user",
+  message: { content: [{ type: "tool_result", tool_use_id: id, content: "done" }] },
+});
+
+function toOrder(folder: string, atBoundary: WorkOrder["atBoundary"]): WorkOrder {
+  return {
+    sandboxId: "drover-0123abcd-456789",
+    prompt: "work",
+    model: null,
+    branch: null,
+    script: null,
+    command: null,
+    cwd: folder,
+    env: {},
+    home: folder,
+    agentHome: folder,
+    bridgeUrl: "",
+    isBudgetSpent: () => false,
+    isIsolated: true,
+    permissionMode: "acceptEdits",
+    permissionPolicy: PermissionPolicy.parse({}),
+    maxTurns: null,
+    maxBudgetUsd: null,
+    timeoutSeconds: null,
+    allowedTools: [],
+    disallowedTools: [],
+    mcpServers: {},
+    subagents: {},
+    skills: false,
+    systemPromptAppend: null,
+    continuous: false,
+    resume: null,
+    mark: undefined,
+    postCompletionSeconds: 3_600,
+    clock: systemClock,
+    newId: () => "id",
+    keepArtifact: () => Promise.resolve(""),
+    atBoundary,
+  };
+}
+
+test("the agent asks its model while the workspace is looked at; its next tool waits, and the changes stand before the result", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "drover-claude-"));
+  const looking = Promise.withResolvers<readonly AgentEvent[]>();
+  const isAnswered = Promise.withResolvers<void>();
+  let isNextBegun = false;
+
+  /** One tool ends, the next is asked about, as the SDK's stream and hooks do it. */
+  async function* play({ hooks }: SdkOptions) {
+    const call = (name: string, input: object) => hooks[name]?.[0]?.hooks[0]?.(input);
+    yield use("t1");
+    await call("PreToolUse", HOOK);
+    // Returns though nobody has looked yet.
+    await call("PostToolUse", HOOK);
+    yield result("t1");
+    yield use("t2");
+    const next = call("PreToolUse", { ...HOOK, tool_use_id: "t2" })?.then(() => (isNextBegun = true));
+    isAnswered.resolve();
+    await next;
+    yield result("t2");
+    await new Promise(() => undefined);
+  }
+  const load = async () => ({
+    query: ({ options }: { options: SdkOptions }) => Object.assign(play(options), { interrupt: async () => undefined }),
+  });
+
+  const ending = new AbortController();
+  const order = toOrder(folder, ({ toolUseId }) => (toolUseId === "t1" ? looking.promise : Promise.resolve([])));
+  const { steps } = createClaude(load as never).start(order, ending.signal);
+  const told: string[] = [];
+  const reading = (async () => {
+    for (;;) {
+      const next = await steps.next();
+      if (next.done === true) return;
+      for (const { event_type, event_data } of next.value.events)
+        told.push(`${event_type} ${JSON.stringify(event_data["tool_use_id"] ?? "").slice(1, -1)}`.trim());
+      if (told.at(-1) === "agent.tool_result t2") return;
+    }
+  })();
+  await isAnswered.promise;
+  // Whatever could run has run: the next tool still waits for the look.
+  await new Promise((turn) => setImmediate(turn));
+  expect(isNextBegun).toBe(false);
+  looking.resolve([{ event_type: "agent.file_edited", event_data: { file_path: "a", tool_use_id: "t1" } }]);
+  await reading;
+  expect(isNextBegun).toBe(true);
+  expect(told.filter((one) => /tool_|file_/.test(one))).toEqual([
+    "agent.tool_use t1",
+    "agent.file_edited t1",
+    "agent.tool_completed t1",
+    "agent.tool_result t1",
+    "agent.tool_use t2",
+    "agent.tool_result t2",
+  ]);
+  ending.abort();
+  await rm(folder, { recursive: true, force: true });
+});
