@@ -1,4 +1,6 @@
-/** Recorded once, answered for ever: without a vendor, without keys, whatever changed in the requests meanwhile. */
+/** Recorded once, answered for ever: without a vendor, without keys, whatever changed in the requests meanwhile.
+ *  Broken on purpose, each seen here: a key that the vendor quotes kept; refusals kept; answers given by their order alone; replays that
+ *  cost something. */
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -41,7 +43,11 @@ const ask = (server: TestServer, sandbox: TestSandbox, steps: number, more: obje
     },
   });
 
-const SCRIPT = [{ text: "first", tools: [{ name: "Write", input: { file_path: "a" } }] }, { text: `second, ${KEY}` }];
+const SCRIPT = [
+  { text: "first", tools: [{ name: "Write", input: { file_path: "a" } }] },
+  { text: `second, ${KEY}` },
+  { error: { status: 529 } },
+];
 
 async function record(file: string): Promise<readonly string[]> {
   await using model = await startScriptedModel({ script: SCRIPT });
@@ -51,6 +57,8 @@ async function record(file: string): Promise<readonly string[]> {
   const sandbox = await server.createSandbox();
   const title = await ask(server, sandbox, 0, { tools: [], stream: false });
   const answers = [await ask(server, sandbox, 0), await ask(server, sandbox, 1)];
+  // Not worth hearing again.
+  expect(await ask(server, sandbox, 2)).toMatchObject({ status: 529 });
   return [title, ...answers].map(({ text }) => text);
 }
 
@@ -79,6 +87,8 @@ test("a run is answered from its recording, and costs nobody anything", async ({
     const { body } = await server.call("GET", `/sandboxes/${sandbox.id}/events?event_type=agent.usage`);
     expect(body.events[0].event_data).toMatchObject({ replayed: true, cost_usd: 0 });
   }
+  const resumed = await ask(server, await server.createSandbox(), 1);
+  expect(resumed.text).toBe(recorded[2]?.replace(KEY, "***"));
   const asked = await ask(server, await server.createSandbox(), 0, { stream: false });
   expect(asked).toMatchObject({ status: 422 });
   expect(asked.body.detail).toContain("the recording has no answer");

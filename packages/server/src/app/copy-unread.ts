@@ -17,7 +17,7 @@ export async function copyUnread(tx: Db, deps: Deps, from: SandboxId, to: Sandbo
   for (const { id, content, message_type, delivery, sender, is_expired } of await lockUnread(tx, from, hasEnded)) {
     const copy = deps.ids.message();
     const draft = { id: copy, sandbox_id: to.id, content, message_type, delivery, is_urgent: false };
-    await insertMessage(tx, { ...draft, sender: sender ?? to.created_by });
+    await insertMessage(tx, { ...draft, sender: sender ?? "server" });
     await noteCopied(tx, id, copy, `goes on in ${to.id}`);
     drafts.push(toQueuedEvent(deps, to, draft, { source: "server", copied_from: id }));
     if (!is_expired)

@@ -1,5 +1,5 @@
 /** Messages that go on with a run, because the sandbox they were sent to ended before its agent read them. */
-import { MessageId, MessageType, SandboxId } from "@drover/contract";
+import { MessageId, MessageType, type SandboxId } from "@drover/contract";
 import { z } from "zod";
 import { command, query } from "./query.ts";
 import { sql } from "./sql.ts";
