@@ -85,6 +85,15 @@ const KINDS: readonly Kind[] = [
   },
 ];
 
+/** The suite of runtimes against every real agent: minutes, and no part of `npm test`. Run by `npm run cards`. */
+const CARDS: Kind = {
+  name: "cards",
+  include: ["packages/testkit/src/cards/**/*.card.ts"],
+  testSeconds: 240,
+  hookSeconds: 900,
+  atOnce: 1,
+};
+
 export default defineConfig({
   test: {
     globalSetup: [POSTGRES],
@@ -92,7 +101,7 @@ export default defineConfig({
       process.env.DROVER_TEST_REPORT === undefined
         ? ["default"]
         : ["default", new OutcomeReporter({ file: process.env.DROVER_TEST_REPORT })],
-    projects: KINDS.map((kind, order) => ({
+    projects: [...KINDS, ...(process.env.DROVER_CARDS === undefined ? [] : [CARDS])].map((kind, order) => ({
       test: {
         name: kind.name,
         include: [...kind.include],
