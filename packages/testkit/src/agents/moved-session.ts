@@ -51,8 +51,10 @@ export function describeMovedSession({ runtime, run, how }: MovedSession): void 
         expect([created.status, created.text]).toEqual([201, expect.any(String)]);
         return (created.body as Sandbox).id;
       };
-      const untilDone = (id: string) =>
-        expect.poll(() => read(server, id, "agent.waiting"), { timeout: FACT_MS, interval: 250 }).toHaveLength(1);
+      const untilDone = async (id: string) => {
+        const look = () => read(server, id, "agent.waiting");
+        await expect.poll(look, { timeout: FACT_MS, interval: 250 }).toHaveLength(1);
+      };
       const first = await create({ provider: "local", runtime, prompt: PROMPT });
       await untilDone(first);
       await server.call("DELETE", `/sandboxes/${first}`);
