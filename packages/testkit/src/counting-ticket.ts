@@ -1,4 +1,4 @@
-/** A ticket of five tasks, two of them at once, on the builtin host: laid out for whatever agent plays it, and what must be true when it is done. */
+/** A ticket of five tasks, two of them at once: laid out for whatever agent plays it, and what must be true when it is done. */
 import { execFileSync } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -53,24 +53,41 @@ export interface CountingTicket {
   readonly tasks: Readonly<Record<PartName, Task>>;
 }
 
-/** The tests stand on main before anything else does; `toConfig` says how each task is run. */
+/** Where the repository is, before the first task of a project begins. */
+export type Connect = (projectId: ProjectId) => Promise<string>;
+
+/** The tests stand on main before anything else does. */
+export function layTests(gitDir: string): void {
+  const git = (...args: readonly string[]) =>
+    execFileSync("git", ["--git-dir", gitDir, ...args], { encoding: "utf8" }).trim();
+  const first = git("rev-parse", "refs/heads/main");
+  const laid = commitFiles(gitDir, { parents: [first], files: { "test.mjs": TESTS }, message: "tests first" });
+  git("update-ref", "refs/heads/main", laid, first);
+}
+
+const toBuiltin =
+  (server: TestServer): Connect =>
+  async (projectId) => {
+    const git = await openProjectGit(server.deps, projectId);
+    await git.host.ensureRepository(git.repo, new AbortController().signal);
+    const gitDir = join(server.dataDir, "git", `${projectId}.git`);
+    layTests(gitDir);
+    return gitDir;
+  };
+
+/** `toConfig` says how each task is run. */
 export async function layTicket(
   server: TestServer,
   toConfig: (part: Part) => Readonly<Record<string, unknown>>,
+  connect: Connect = toBuiltin(server),
 ): Promise<CountingTicket> {
-  const { signal } = new AbortController();
   const project = await server.call("POST", "/projects", {
     body: { name: "herd", autonomous_execution_enabled: true, settings: { provider: "local" } },
   });
-  const projectId = project.body.id as ProjectId;
-  const git = await openProjectGit(server.deps, projectId);
-  await git.host.ensureRepository(git.repo, signal);
-  const gitDir = join(server.dataDir, "git", `${projectId}.git`);
-  const first = (await server.deps.git.objects.resolve(projectId, "refs/heads/main", signal)) ?? "";
-  const laid = commitFiles(gitDir, { parents: [first], files: { "test.mjs": TESTS }, message: "tests first" });
-  await git.host.ensureAdvanced(git.repo, "main", first, laid, signal);
-
-  const ticket = await server.call("POST", "/tickets", { body: { title: "Count the sheep", project_id: projectId } });
+  const gitDir = await connect(project.body.id as ProjectId);
+  const ticket = await server.call("POST", "/tickets", {
+    body: { title: "Count the sheep", project_id: project.body.id },
+  });
   const id: string = ticket.body.id;
   const tasks: Partial<Record<PartName, Task>> = {};
   for (const part of PARTS) {

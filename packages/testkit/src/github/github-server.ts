@@ -1,9 +1,11 @@
 /** GitHub as far as Drover uses it: its API with pages, limits and moods, and its repositories over smart HTTP, on loopback. */
 import { spawn } from "node:child_process";
+import { createHmac, randomUUID } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { buffer } from "node:stream/consumers";
+import { createGunzip } from "node:zlib";
 import { AppError, type ProjectId } from "@drover/contract";
 import { openBareRepositories } from "../../../server/src/adapters/git-bare.ts";
 import { openBuiltinHost } from "../../../server/src/adapters/git-builtin.ts";
@@ -20,6 +22,13 @@ export interface Fault {
   readonly path?: string;
 }
 
+/** A webhook that was sent, and what came back. */
+export interface SentWebhook {
+  readonly action: string;
+  readonly status: number;
+  readonly answer: string;
+}
+
 export interface GitHubServer extends AsyncDisposable {
   readonly apiUrl: string;
   readonly webUrl: string;
@@ -33,8 +42,13 @@ export interface GitHubServer extends AsyncDisposable {
   createRepository(name: string): Promise<{ readonly gitDir: string }>;
   /** The next calls of the API are answered so, one each. */
   failNext(...faults: readonly Fault[]): void;
+  /** Those that nobody has met. */
+  pendingFaults(): readonly Fault[];
   /** How often `mergeable` is null before it is known. */
   thinkAbout(times: number): void;
+  /** From now on pull requests that are opened or merged are told there, before whoever did it has an answer. */
+  tellOf(url: string, secret: string): void;
+  readonly webhooks: readonly SentWebhook[];
 }
 
 interface Answer {
@@ -64,6 +78,8 @@ export async function startGitHub(folder: string, token = "ghp_the-token-of-the-
   const calls: string[] = [];
   const names = new Set<string>();
   const faults: Fault[] = [];
+  const webhooks: SentWebhook[] = [];
+  let hook: { readonly url: string; readonly secret: string } | undefined;
   let thoughts = 0;
   const asked = new Map<string, number>();
   let url = "";
@@ -85,6 +101,24 @@ export async function startGitHub(folder: string, token = "ghp_the-token-of-the-
       base: { ref: pull.base, label: `${OWNER}:${pull.base}` },
       ...(isWhole ? { merged: isMerged, mergeable: times < thoughts ? null : pull.isMergeable } : {}),
     };
+  };
+
+  const tell = async (name: string, number: number, action: "opened" | "closed") => {
+    const pull = await host.loadPullRequest(toRepo(name), number, signal);
+    if (hook === undefined || pull === undefined) return;
+    const told = { ...toPull(name, pull, false), merged: pull.state === "merged" };
+    const text = JSON.stringify({ action, repository: { name, owner: { login: OWNER } }, pull_request: told });
+    const answered = await fetch(hook.url, {
+      method: "POST",
+      headers: {
+        "content-type": "application/json",
+        "x-github-event": "pull_request",
+        "x-github-delivery": randomUUID(),
+        "x-hub-signature-256": `sha256=${createHmac("sha256", hook.secret).update(text).digest("hex")}`,
+      },
+      body: text,
+    });
+    webhooks.push({ action, status: answered.status, answer: await answered.text() });
   };
 
   const toPage = (path: string, query: URLSearchParams, items: readonly unknown[]): Answer => {
@@ -166,7 +200,9 @@ export async function startGitHub(folder: string, token = "ghp_the-token-of-the-
       const { aheadBy } = await objects.compare(name, body.base, body.head, signal);
       if (open || aheadBy === 0) return { status: 422, body: { message: "Validation Failed" } };
       const spec = { title: body.title, body: body.body, head: body.head, base: body.base };
-      return { status: 201, body: toPull(name, await host.ensurePullRequest(repo, spec, signal), true) };
+      const pull = await host.ensurePullRequest(repo, spec, signal);
+      await tell(name, pull.number, "opened");
+      return { status: 201, body: toPull(name, pull, true) };
     }
     const [, pullNumber, merge] = /^pulls\/(\d+)(\/merge)?$/.exec(rest) ?? [];
     if (pullNumber !== undefined) {
@@ -178,12 +214,10 @@ export async function startGitHub(folder: string, token = "ghp_the-token-of-the-
           return { status: 409, body: { message: "Head branch was modified. Review and try the merge again." } };
         const title = body.commit_title ?? pull.title;
         const spec = { method: body.merge_method ?? "merge", title, headCommit: pull.headCommit ?? "" };
-        return host
-          .ensureMerged(repo, number, spec, signal)
-          .then(
-            ({ commit }): Answer => ({ status: 200, body: { sha: commit, merged: true, message: "merged" } }),
-            refuse,
-          );
+        return host.ensureMerged(repo, number, spec, signal).then(async ({ commit }): Promise<Answer> => {
+          await tell(name, number, "closed");
+          return { status: 200, body: { sha: commit, merged: true, message: "merged" } };
+        }, refuse);
       }
       if (method === "PATCH") await host.ensureClosed(repo, number, signal);
       const now = await host.loadPullRequest(repo, number, signal);
@@ -252,7 +286,9 @@ export async function startGitHub(folder: string, token = "ghp_the-token-of-the-
       const line = `# service=${service}\n`;
       response.write(`${(line.length + 4).toString(16).padStart(4, "0")}${line}0000`);
     }
-    request.pipe(child.stdin);
+    // Git packs what it asks for once that is long.
+    const isPacked = request.headers["content-encoding"] === "gzip";
+    (isPacked ? request.pipe(createGunzip()) : request).pipe(child.stdin);
     child.stdout.pipe(response);
   };
 
@@ -280,9 +316,14 @@ export async function startGitHub(folder: string, token = "ghp_the-token-of-the-
       return { gitDir: join(root, `${name}.git`) };
     },
     failNext: (...given) => void faults.push(...given),
+    pendingFaults: () => [...faults],
     thinkAbout: (times) => {
       thoughts = times;
     },
+    tellOf: (target, secret) => {
+      hook = { url: target, secret };
+    },
+    webhooks,
     [Symbol.asyncDispose]: async () => {
       server.closeAllConnections();
       await new Promise<void>((resolve) => server.close(() => resolve()));
