@@ -23,7 +23,8 @@ export const toScoreWeights = (config: Config): ScoreWeights => ({
   retries: config.queueWeightRetries,
   ageCeilingSeconds: config.queueAgeCeilingSeconds,
   urgencySeconds: config.queueUrgencySeconds,
-  starvationSeconds: config.queueStarvationSeconds,
+  // Nobody starves while it still grows riper.
+  starvationSeconds: Math.max(config.queueStarvationSeconds, config.queueAgeCeilingSeconds),
   blockerCeiling: config.queueBlockerCeiling,
   urgencyBoost: config.queueUrgencyBoost,
   starvationFloor: config.queueStarvationFloor,

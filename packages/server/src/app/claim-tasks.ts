@@ -13,8 +13,10 @@ import {
 } from "../store/task-queue.ts";
 import type { Deps } from "./deps.ts";
 
-/** How many of each lane are looked at: more than are claimed at once, because files or limits may rule some out. */
+/** How many of each lane are looked at first: more than are claimed at once, because files may rule some out. */
 const PER_LANE = 24;
+/** How much further is looked where all of those were ruled out. */
+const WIDER = 8;
 
 type ClaimDeps = Pick<Deps, "db" | "config" | "clock" | "instance">;
 
@@ -29,11 +31,30 @@ async function findBest(tx: Db, deps: ClaimDeps, limit: number): Promise<readonl
     rooms.filter(({ room }) => room > 0).map((one) => [one.project_id, one.room]),
   );
   if (overall <= 0 || byProject.size === 0) return [];
-  const candidates = await listCandidates(tx, [...byProject.keys()], toCapabilities(deps.config), PER_LANE);
-  const tickets = [...new Set(candidates.filter((one) => one.owned_files.length > 0).map((one) => one.ticket_id))];
-  const holders = tickets.length === 0 ? [] : await listHolders(tx, tickets);
-  const ordered = orderByScore(candidates, toScoreWeights(deps.config), deps.clock.now());
-  return pickTasks(ordered, holders, { overall, byProject }, mayOverlap);
+  for (let perLane = PER_LANE; ; perLane *= WIDER) {
+    const found = await listCandidates(tx, [...byProject.keys()], toCapabilities(deps.config), perLane);
+    const candidates = [...new Map(found.map((one) => [one.id, one])).values()];
+    const tickets = [...new Set(candidates.filter((one) => one.owned_files.length > 0).map((one) => one.ticket_id))];
+    const holders = tickets.length === 0 ? [] : await listHolders(tx, tickets);
+    const ordered = orderByScore(candidates, toScoreWeights(deps.config), deps.clock.now());
+    const picked = pickTasks(ordered, holders, { overall, byProject }, mayOverlap);
+    if (picked.length >= overall || !hasMore(found, picked, byProject, perLane)) return picked;
+  }
+}
+
+/** Whether a project that has room left also has a lane of which not all was looked at. */
+function hasMore(
+  found: readonly CandidateRow[],
+  picked: readonly CandidateRow[],
+  rooms: ReadonlyMap<string, number>,
+  perLane: number,
+): boolean {
+  const taken = Map.groupBy(picked, (one) => one.project_id);
+  const lanes = Map.groupBy(found, (one) => `${one.project_id} ${one.lane}`).values();
+  return [...lanes].some(
+    (some) =>
+      some.length >= perLane && some.some(({ project_id: id }) => (taken.get(id)?.length ?? 0) < (rooms.get(id) ?? 0)),
+  );
 }
 
 /** Claims under one lock, so that limits hold over all processes; the rows themselves are taken with `skip locked`. */
@@ -64,7 +85,8 @@ export async function listReadyTasks(
   projectIds: readonly string[],
   limit: number,
 ): Promise<readonly TaskId[]> {
-  const candidates = await listCandidates(deps.db, projectIds, toCapabilities(deps.config), limit);
+  const found = await listCandidates(deps.db, projectIds, toCapabilities(deps.config), limit);
+  const candidates = [...new Map(found.map((one) => [one.id, one])).values()];
   return orderByScore(candidates, toScoreWeights(deps.config), deps.clock.now())
     .slice(0, limit)
     .map(({ id }) => id);

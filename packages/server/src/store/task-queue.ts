@@ -1,9 +1,10 @@
 /** The queue of ready tasks: kept in order by an index, so that a claim costs the same however many wait.
  *
- *  A score changes with time, an index does not. So tasks stand in lanes within which time changes no order: while a task
- *  is young all grow older equally fast, so its rank is the fixed part of its score less its birth; once it is ripe, age
- *  adds the same to all. The best few of each lane of each project are scored exactly; nothing else needs to be looked at.
- *  Lanes: 0 young, 1 ripe, 2 starving, 3 near or past its deadline, 4 not before some time. */
+ *  A score changes with time, an index does not. So tasks stand in lanes within which time changes no order: all that changes
+ *  changes equally fast for all of them, and is left out of their rank. The best few of each lane of each project are scored
+ *  exactly; nothing else needs to be looked at. A lane is an age (young: it still grows older; ripe; starving: never below the
+ *  floor) and a deadline (far or none; near; past). Only of those that starve near their deadline the rank is not the whole
+ *  truth: while it is below the floor, the oldest comes first; so the oldest few are looked at too. */
 import type { ScoreWeights } from "@drover/core";
 import { ProjectId, TaskId, TaskStatus, TicketId } from "@drover/contract";
 import { z } from "zod";
@@ -27,6 +28,18 @@ const SAMPLE_WEIGHTS: ScoreWeights = {
   starvationFloor: 0.6,
 };
 
+/** By deadline (far, near, past), then by age (young, ripe, starving). */
+const LANES = [
+  [0, 1, 2],
+  [3, 5, 6],
+  [7, 8, 9],
+] as const;
+const DELAYED = 4;
+const [FAR, NEAR, PAST] = LANES;
+const YOUNG = [FAR[0], NEAR[0], PAST[0]];
+const RIPE = [FAR[1], NEAR[1], PAST[1]];
+const STARVING_NEAR = NEAR[2];
+
 /** Serialises claims, so that limits hold whoever claims. Held for three short statements. */
 export const lockClaims = query(
   "tasks.lock_claims",
@@ -47,11 +60,12 @@ const toDerived = (weights: ScoreWeights, which: Statement): Statement => sql`
       or not (p.autonomous_execution_enabled or coalesce(t.execution_config->>'force_execute', '') = 'true')
       or exists (select 1 from ticket_dependencies x join tickets o on o.id = x.blocked_by
         where x.ticket_id = t.ticket_id and o.status <> 'done') as is_held,
-    case when t.not_before > now() then 4
-      when t.deadline_at <= now() + make_interval(secs => ${weights.urgencySeconds}) then 3
-      when t.created_at <= now() - make_interval(secs => ${weights.starvationSeconds}) then 2
-      when t.created_at <= now() - make_interval(secs => ${weights.ageCeilingSeconds}) then 1
-      else 0 end::smallint as lane
+    case when t.not_before > now() then ${DELAYED}
+      else (${LANES.flat()}::smallint[])[1 + 3 * case when t.deadline_at < now() then 2
+          when t.deadline_at <= now() + make_interval(secs => ${weights.urgencySeconds}) then 1 else 0 end
+        + case when t.created_at <= now() - make_interval(secs => ${weights.starvationSeconds}) then 2
+          when t.created_at <= now() - make_interval(secs => ${weights.ageCeilingSeconds}) then 1 else 0 end]
+      end::smallint as lane
   from tasks t join tickets k on k.id = t.ticket_id join projects p on p.id = t.project_id
   where ${which}`;
 
@@ -64,16 +78,28 @@ export const lockQueued = query(
     sql`select id from tasks where id = any(${ids}::text[]) order by id limit 100000 for update`,
 );
 
+/** What of a task's score does not depend on the moment, in its lane. */
+const toRank = (weights: ScoreWeights): Statement => {
+  const fixed = sql`(${weights.priority} * case t.priority when 'CRITICAL' then 1 when 'HIGH' then 0.75 when 'MEDIUM' then 0.5 else 0.25 end
+      + ${weights.blockers} * least(d.blockers / ${weights.blockerCeiling}::float8, 1)
+      + ${weights.retries} * greatest(0, 1 - t.retry_count / greatest(t.max_retries, 1)::float8))`;
+  return sql`case d.lane
+      when ${FAR[2]} then greatest(${fixed} + ${weights.age}::float8, ${weights.starvationFloor}::float8)
+      when ${PAST[2]} then greatest(${fixed} + ${weights.age}::float8 + ${weights.deadline}::float8, ${weights.starvationFloor}::float8)
+      else ${fixed}
+        - case when d.lane = any(${YOUNG}::smallint[])
+            then ${weights.age} * extract(epoch from t.created_at) / ${weights.ageCeilingSeconds}::float8 else 0 end
+        - case when d.lane = any(${[...NEAR]}::smallint[])
+            then ${weights.deadline} * extract(epoch from t.deadline_at) / ${weights.urgencySeconds}::float8 else 0 end
+      end`;
+};
+
 /** Puts tasks at their place in the queue. Twice equals once. */
 export const refreshTasks = command(
   "tasks.refresh",
   [SAMPLE_WEIGHTS, [SAMPLE_TASK]],
   (weights: ScoreWeights, ids: readonly string[]) => sql`
-  update tasks t set unmet = d.unmet, blockers = d.blockers, is_held = d.is_held, lane = d.lane,
-    rank = ${weights.priority} * case t.priority when 'CRITICAL' then 1 when 'HIGH' then 0.75 when 'MEDIUM' then 0.5 else 0.25 end
-      + ${weights.blockers} * least(d.blockers / ${weights.blockerCeiling}::float8, 1)
-      + ${weights.retries} * greatest(0, 1 - t.retry_count / greatest(t.max_retries, 1)::float8)
-      - case when d.lane = 0 then ${weights.age} * extract(epoch from t.created_at) / ${weights.ageCeilingSeconds}::float8 else 0 end
+  update tasks t set unmet = d.unmet, blockers = d.blockers, is_held = d.is_held, lane = d.lane, rank = ${toRank(weights)}
   from (${toDerived(weights, sql`t.id = any(${ids}::text[])`)}) d where t.id = d.id`,
 );
 
@@ -84,10 +110,16 @@ export const listMisplaced = query(
   [SAMPLE_WEIGHTS, 10],
   (weights: ScoreWeights, limit: number) => sql`
   select t.id from tasks t join (${toDerived(weights, sql`t.status in ('pending', 'blocked')`)}) d on d.id = t.id
-  where (t.unmet, t.blockers, t.is_held, t.lane) is distinct from (d.unmet, d.blockers, d.is_held, d.lane) limit ${limit}`,
+  where (t.unmet, t.blockers, t.is_held, t.lane) is distinct from (d.unmet, d.blockers, d.is_held, d.lane)
+    or abs(t.rank - ${toRank(weights)}) > 1e-6 limit ${limit}`,
 );
 
 const IdRow = z.object({ id: TaskId });
+
+/** Pending tasks of these lanes for which something is true. */
+const findIn = (lanes: readonly number[], condition: Statement, limit: number): Statement => sql`
+  select o.id from unnest(${lanes}::smallint[]) as l (lane) cross join lateral (
+    select id from tasks where status = 'pending' and lane = l.lane and ${condition} limit ${limit}) o`;
 
 /** Pending tasks whose lane is not theirs any more, because time passed. */
 export const listRipened = query(
@@ -95,13 +127,11 @@ export const listRipened = query(
   IdRow,
   [SAMPLE_WEIGHTS, 10],
   (weights: ScoreWeights, limit: number) => sql`
-  (select id from tasks where status = 'pending' and lane = 4 and not_before <= now() order by not_before limit ${limit})
-  union (select id from tasks where status = 'pending' and deadline_at <= now() + make_interval(secs => ${weights.urgencySeconds})
-    and lane not in (3, 4) order by deadline_at limit ${limit})
-  union (select id from tasks where status = 'pending' and lane = 0
-    and created_at <= now() - make_interval(secs => ${weights.ageCeilingSeconds}) order by created_at limit ${limit})
-  union (select id from tasks where status = 'pending' and lane = 1
-    and created_at <= now() - make_interval(secs => ${weights.starvationSeconds}) order by created_at limit ${limit})`,
+  ${findIn([DELAYED], sql`not_before <= now()`, limit)}
+  union ${findIn(FAR, sql`deadline_at <= now() + make_interval(secs => ${weights.urgencySeconds})`, limit)}
+  union ${findIn(NEAR, sql`deadline_at < now()`, limit)}
+  union ${findIn(YOUNG, sql`created_at <= now() - make_interval(secs => ${weights.ageCeilingSeconds})`, limit)}
+  union ${findIn(RIPE, sql`created_at <= now() - make_interval(secs => ${weights.starvationSeconds})`, limit)}`,
 );
 
 /** Pending tasks of a ticket or a project: what happened to it may hold or free them. */
@@ -139,23 +169,31 @@ const CandidateRow = z.object({
   retry_count: z.number(),
   max_retries: z.number(),
   owned_files: z.array(z.string()),
+  lane: z.number(),
 });
 export type CandidateRow = z.infer<typeof CandidateRow>;
 
-/** The best few of each lane of each of the projects. `capabilities` null: nobody is left out. */
+/** The best few of each lane of each of the projects; one that stands in two lists comes twice. Lanes in which nobody waits cost
+ *  nothing. `capabilities` null: nobody is left out. */
 export const listCandidates = query(
   "tasks.candidates",
   CandidateRow,
   [[SAMPLE_PROJECT], ["web"], 10],
-  (projects: readonly string[], capabilities: readonly string[] | null, perLane: number) => sql`
-  select c.id, c.project_id, c.ticket_id, c.priority, c.created_at, c.deadline_at, c.blockers, c.retry_count, c.max_retries,
-    c.owned_files
-  from unnest(${projects}::text[]) as p (id) cross join unnest(array[0, 1, 2, 3]::smallint[]) as l (lane)
+  (projects: readonly string[], capabilities: readonly string[] | null, perLane: number) => {
+    const fields = sql`c.id, c.project_id, c.ticket_id, c.priority, c.created_at, c.deadline_at, c.blockers, c.retry_count, c.max_retries,
+      c.owned_files, c.lane`;
+    const find = (lanes: readonly number[], order: Statement) => sql`
+  select ${fields} from unnest(${projects}::text[]) as p (id)
+  cross join (select o.lane from unnest(${lanes}::smallint[]) as o (lane)
+    where exists (select 1 from tasks w where w.status = 'pending' and w.lane = o.lane)) l
   cross join lateral (
     select t.* from tasks t
     where t.project_id = p.id and t.lane = l.lane and t.status = 'pending' and t.unmet = 0 and not t.is_held
       ${capabilities === null ? empty : sql`and t.required_capabilities <@ ${capabilities}::text[]`}
-    order by t.rank desc, t.created_at, t.id limit ${perLane}) c`,
+    order by ${order} limit ${perLane}) c`;
+    return sql`${find(LANES.flat(), sql`t.rank desc, t.created_at, t.id`)}
+  union all ${find([STARVING_NEAR], sql`t.created_at, t.id`)}`;
+  },
   { trusted: true, prepared: true },
 );
 

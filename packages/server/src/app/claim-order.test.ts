@@ -1,0 +1,86 @@
+/** The highest score is claimed first, however many wait, in whatever lane, and whoever is ruled out. */
+import { orderByScore, toScoreWeights } from "@drover/core";
+import { expect, vi } from "vitest";
+import { createChance } from "../../../testkit/src/chance.ts";
+import { startTestServer, test as base, type TestServer } from "../../../testkit/src/server.ts";
+import { createWork } from "../../../testkit/src/work.ts";
+import { refreshTasks } from "../store/task-queue.ts";
+import { sql } from "../store/sql.ts";
+import { listProjectTasks } from "../store/tasks.ts";
+import { claimReady } from "./claim-tasks.ts";
+
+vi.setConfig({ testTimeout: 120_000 });
+
+const test = base.extend<{ $file: { server: TestServer } }>({
+  server: [
+    async ({}, use) => {
+      await using server = await startTestServer({
+        config: { orchestratorEnabled: false, maxConcurrentTasks: 10_000 },
+      });
+      await use(server);
+    },
+    { scope: "file" },
+  ],
+});
+
+const COUNT = 600;
+const PRIORITIES = ["CRITICAL", "HIGH", "MEDIUM", "LOW"];
+
+interface Draft {
+  readonly priority: string;
+  readonly ageSeconds: number;
+  readonly slackSeconds: number | null;
+  readonly retries: number;
+  readonly files: readonly string[];
+}
+
+async function insertAll(server: TestServer, work: { projectId: string; ticketId: string }, drafts: readonly Draft[]) {
+  const rows = await server.db.query(sql`
+    insert into tasks (id, project_id, ticket_id, phase_id, task_type, title, priority, status, created_by, created_at, deadline_at,
+      retry_count, owned_files)
+    select gen_random_uuid()::text, ${work.projectId}, ${work.ticketId}, 'PHASE_IMPLEMENTATION', 'implementation', 'one',
+      d->>'priority', 'pending', 'test', now() - make_interval(secs => (d->>'ageSeconds')::float8),
+      now() + make_interval(secs => (d->>'slackSeconds')::float8), (d->>'retries')::integer,
+      array(select jsonb_array_elements_text(d->'files'))
+    from jsonb_array_elements(${JSON.stringify(drafts)}::jsonb) d returning id`);
+  const ids = rows.map((row) => String(row["id"]));
+  await refreshTasks(server.db, toScoreWeights(server.deps.config), ids);
+  return ids;
+}
+
+test("of hundreds in every lane the best ones are taken, in the order of their scores", async ({ server }) => {
+  const chance = createChance(7);
+  // Far enough from every edge of a lane that none is crossed while this runs, and no two are equal.
+  const drafts = Array.from({ length: COUNT }, (_, at) => ({
+    priority: PRIORITIES[chance.int(0, 3)] ?? "LOW",
+    ageSeconds: chance.int(0, 100) * 100 + 50 + at / 100,
+    slackSeconds: chance.int(0, 2) === 0 ? null : (chance.int(0, 30) - 10) * 100 + 50,
+    retries: chance.int(0, 3),
+    files: [],
+  }));
+  const work = await createWork(server, { max_concurrent_tasks: 1_000 });
+  await insertAll(server, work, drafts);
+  const lanes = await server.db.query(sql`select distinct lane from tasks where project_id = ${work.projectId}`);
+  expect(lanes.map((row) => row["lane"]).toSorted()).toEqual([0, 1, 2, 3, 5, 6, 7, 8, 9]);
+  const weights = toScoreWeights(server.deps.config);
+  for (let round = 0; round < 20; round += 1) {
+    const waiting = (await listProjectTasks(server.db, work.projectId, 10_000)).filter(
+      (one) => one.status === "pending",
+    );
+    const best = orderByScore(waiting, weights, server.deps.clock.now()).slice(0, 10);
+    expect(await claimReady(server.deps, 10)).toEqual(best.map(({ id }) => id));
+  }
+});
+
+test("one whose files are free is found behind hundreds that wait for theirs", async ({ server }) => {
+  const work = await createWork(server, { max_concurrent_tasks: 10 });
+  const draft = { ageSeconds: 10, slackSeconds: null, retries: 0 };
+  const taken = { ...draft, priority: "CRITICAL", files: ["src/**"] };
+  const ids = await insertAll(server, work, [
+    ...Array.from({ length: 300 }, () => taken),
+    { ...draft, priority: "LOW", files: ["docs/**"] },
+  ]);
+  const claimed = await claimReady(server.deps, 10);
+  expect(claimed).toHaveLength(2);
+  expect(claimed[1]).toBe(ids.at(-1));
+});
