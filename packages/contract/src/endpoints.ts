@@ -4,6 +4,8 @@ import { costEndpoints } from "./endpoints/costs.ts";
 import { credentialEndpoints } from "./endpoints/credentials.ts";
 import { eventEndpoints } from "./endpoints/events.ts";
 import { guardianActionEndpoints } from "./endpoints/guardian-actions.ts";
+import { agentEndpoints } from "./endpoints/agents.ts";
+import { coordinationEndpoints } from "./endpoints/coordination.ts";
 import { guardianEndpoints } from "./endpoints/guardian.ts";
 import { gitEndpoints } from "./endpoints/git.ts";
 import { insideEndpoints } from "./endpoints/inside.ts";
@@ -36,6 +38,8 @@ export const api = {
   ...ticketEndpoints,
   ...taskEndpoints,
   ...graphEndpoints,
+  ...coordinationEndpoints,
+  ...agentEndpoints,
   ...workReportEndpoints,
   ...costEndpoints,
   ...webhookEndpoints,

@@ -35,6 +35,7 @@ export const ERRORS = {
   "task.limit_reached": { status: 409, retry: false, title: "No more tasks may be added here" },
   "task.not_yours": { status: 409, retry: false, title: "The sandbox does not work on this task" },
   "task.unproven": { status: 409, retry: true, title: "The evidence does not hold" },
+  "sync.not_found": { status: 404, retry: false, title: "No such sync" },
   "ticket.not_found": { status: 404, retry: false, title: "No such ticket" },
   "ticket.illegal_transition": { status: 409, retry: false, title: "The ticket cannot do this in its state" },
   "ticket.duplicate": { status: 409, retry: false, title: "There are tickets like this one" },

@@ -56,6 +56,7 @@ export const randomIds: Ids = {
   ticket: () => randomUUID() as TicketId,
   task: () => randomUUID() as TaskId,
   join: () => `join-${hex(6)}`,
+  sync: () => `sync-${hex(6)}`,
   discovery: () => `discovery-${hex(6)}`,
   pullRequest: () => `pr-${hex(6)}` as PullRequestId,
   mergeAttempt: () => `merge-${hex(6)}` as MergeAttemptId,

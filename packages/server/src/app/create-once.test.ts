@@ -63,6 +63,25 @@ const REQUESTS: Readonly<Record<string, ToRequest>> = {
     body: { scope_type: "sandbox", scope_id: id, limit_amount: 1 },
     other: { scope_type: "sandbox", scope_id: id, limit_amount: 2 },
   }),
+  registerAgent: (_, unique) => ({
+    path: "/agents/register",
+    body: { agent_name: unique },
+    other: { agent_name: `${unique} too` },
+  }),
+  splitTask: async (_, unique, server) => {
+    const [one] = await createTasks(server, unique);
+    const body = { tasks: [{ title: "a half" }] };
+    return { path: `/tasks/${one}/split`, body, other: { tasks: [{ title: "another half" }] } };
+  },
+  createSync: async (_, unique, server) => {
+    const task_ids = await createTasks(server, unique);
+    return { path: "/syncs", body: { task_ids }, other: { task_ids, required_count: 1 } };
+  },
+  spawnPhaseTasks: async (_, unique, server) => ({
+    path: `/tickets/${await createTicket(server, unique)}/spawn-phase-tasks`,
+    body: { phase_id: "PHASE_TESTING" },
+    other: { phase_id: "PHASE_DEPLOYMENT" },
+  }),
   createTicket: (_, unique) => ({
     path: "/tickets",
     body: { title: unique, force_create: true },

@@ -1,5 +1,5 @@
 /** Makes a task of a ticket. What it waits for exists, and nothing waits in a circle. */
-import { findCycle, toScoreWeights } from "@drover/core";
+import { findCycle, toScoreWeights, toTaskTitle } from "@drover/core";
 import {
   AppError,
   type JsonObject,
@@ -101,12 +101,12 @@ export async function insertOneTask(
     parent_task_id: input.parent_task_id ?? null,
     phase_id: input.phase_id,
     task_type: input.task_type,
-    title: input.title,
+    title: input.title ?? toTaskTitle({ task_type: input.task_type, description: input.description ?? null }),
     description: input.description ?? null,
     priority: input.priority,
     owned_files: input.owned_files,
     required_capabilities:
-      input.required_capabilities ?? inferCapabilities(`${input.title} ${input.description ?? ""}`),
+      input.required_capabilities ?? inferCapabilities(`${input.title ?? ""} ${input.description ?? ""}`),
     execution_config: JSON.parse(JSON.stringify(input.execution_config ?? {})) as JsonObject,
     max_retries: input.max_retries,
     timeout_seconds: input.timeout_seconds ?? settings.task_timeout_seconds ?? null,

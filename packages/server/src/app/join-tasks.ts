@@ -10,6 +10,7 @@ import type { Person } from "./credential.ts";
 import type { Deps } from "./deps.ts";
 import { draftEvent, writeWithEvents } from "./event-log.ts";
 import { refreshAround } from "./requeue-tasks.ts";
+import { endSyncs } from "./sync-tasks.ts";
 
 const BATCH = 50;
 
@@ -112,5 +113,6 @@ async function synthesise(deps: Deps, id: string): Promise<void> {
 export async function joinTasksOnce(deps: Deps): Promise<{ joined: number }> {
   const found = await listJoinable(deps.db, BATCH);
   for (const { id } of found) await synthesise(deps, id);
+  await endSyncs(deps);
   return { joined: found.length };
 }

@@ -61,7 +61,7 @@ export const gitHandlers: GitHandlers = {
     const ticket = await findTicketWork(context.deps, person(context), body);
     const { signal } = context;
     return createOnceDone(context.deps, context.requestKey, async () => {
-      const { name, commit } = await ensureTicketBranch(context.deps, ticket, signal);
+      const { name, commit } = await ensureTicketBranch(context.deps, ticket, signal, person(context));
       return { success: true as const, branch_name: name, sha: commit };
     });
   },

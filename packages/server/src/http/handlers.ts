@@ -33,6 +33,7 @@ import { costHandlers } from "./serve-costs.ts";
 import { guardianHandlers } from "./serve-guardian.ts";
 import { monitorHandlers } from "./serve-monitor.ts";
 import { webhookHandlers } from "./serve-webhooks.ts";
+import { coordinationHandlers } from "./serve-coordination.ts";
 import { workHandlers } from "./serve-work.ts";
 import { gitHandlers } from "./git-handlers.ts";
 import { CLEARED_SESSION_COOKIE, parseSessionCookie, toSessionCookie } from "./session-cookie.ts";
@@ -196,6 +197,7 @@ export const handlers: Handlers = {
   },
 
   ...workHandlers,
+  ...coordinationHandlers,
   ...costHandlers,
   ...guardianHandlers,
   ...monitorHandlers,

@@ -25,6 +25,7 @@ export interface Ids {
   /** Random from its first digit on: names of sandboxes begin with it. */
   task(): TaskId;
   join(): string;
+  sync(): string;
   discovery(): string;
   budget(): BudgetId;
   /** Sorts by time. */

@@ -1,0 +1,125 @@
+/** Splits, syncs, titles, phases, what is in a ticket's way, and agents as their sandboxes show them. */
+import type { StoredEvent, Task } from "@drover/contract";
+import { expect, vi } from "vitest";
+import { test, type TestServer } from "../../../testkit/src/server.ts";
+import { after, becomes, createWork, FACT_MS, finish, takeOver } from "../../../testkit/src/work.ts";
+
+vi.setConfig({ testTimeout: 120_000 });
+
+async function listTold(server: TestServer, type: string): Promise<readonly StoredEvent["event_data"][]> {
+  const { body } = await server.call("GET", `/events?limit=500&event_type=${type}`);
+  return (body.events as readonly StoredEvent[]).map(({ event_data }) => event_data);
+}
+
+test("a task is split into several that run beside each other, and what comes next waits for all", async ({
+  server,
+}) => {
+  const work = await createWork(server);
+  const [first, last] = [await work.add("first"), await work.add("last")];
+  const body = { tasks: [{ title: "left" }, { title: "right" }], continuation_task_id: last.id };
+  await server.call("POST", `/tasks/${last.id}/dependencies`, { body: { depends_on: [first.id] } });
+  const split = await server.call("POST", `/tasks/${first.id}/split`, { body });
+  expect(split.status).toBe(201);
+  const [left, right] = split.body.tasks as readonly Task[];
+  if (left === undefined || right === undefined) throw new Error(split.text);
+  expect(left).toMatchObject({ parent_task_id: first.id, dependencies: { depends_on: [first.id] } });
+  const circle = await server.call("POST", `/tasks/${last.id}/split`, {
+    body: { tasks: [{ title: "x" }], continuation_task_id: first.id },
+  });
+  expect(circle.body.type).toBe("urn:drover:error:graph.cycle");
+  const made = await server.call("POST", "/syncs", { body: { task_ids: [left.id, right.id], required_count: 1 } });
+  expect(made.body).toMatchObject({ status: "waiting", required_count: 1, completed_count: 0 });
+  const late = await server.call("POST", "/syncs", { body: { task_ids: [last.id], timeout_seconds: 1 } });
+  const never = await server.call("POST", "/syncs", { body: { task_ids: [last.id], required_count: 2 } });
+  expect(never.status).toBe(422);
+
+  await finish(server, first);
+  await takeOver(server, right);
+  await finish(server, left);
+  const read = (id: string) => async () => (await server.call("GET", `/syncs/${id}`)).body.status;
+  await expect.poll(read(made.body.sync_id), { timeout: FACT_MS }).toBe("reached");
+  await expect.poll(read(late.body.sync_id), { timeout: FACT_MS }).toBe("timed_out");
+  expect(await listTold(server, "coordination.sync.reached")).toMatchObject([{ sync_id: made.body.sync_id }]);
+  expect(await listTold(server, "coordination.sync.timed_out")).toMatchObject([{ sync_id: late.body.sync_id }]);
+  expect(await listTold(server, "coordination.split.created")).toMatchObject([{ task_ids: [left.id, right.id] }]);
+  await finish(server, right);
+  await finish(server, last);
+  await becomes(server, last, "completed");
+
+  const stranger = await server.createToken("viewer", await server.createProject());
+  const hidden = await server.call("GET", `/syncs/${made.body.sync_id}`, { token: stranger.token });
+  expect(hidden.status).toBe(404);
+});
+
+test("tasks are named by what is to be done", async ({ server }) => {
+  const work = await createWork(server, {}, { title: "names" });
+  const create = (more: object) => server.call("POST", "/tasks", { body: { ticket_id: work.ticketId, ...more } });
+  const unnamed = await create({ description: "mend the fence. It is broken." });
+  expect(unnamed.body.title).toBe("Mend the fence");
+  const typed = await create({ title: "run tests", task_type: "run_tests", description: "count the sheep" });
+  const named = await server.call("POST", "/tasks/generate-titles", { body: {} });
+  expect(named.body.tasks).toMatchObject([{ id: typed.body.id, title: "Count the sheep" }]);
+  const bare = await create({ title: "x" });
+  const again = await server.call("POST", `/tasks/${bare.body.id}/generate-title`, { body: { context: "shear them" } });
+  expect(again.body).toMatchObject({ id: bare.body.id, title: "Shear them" });
+});
+
+test("a phase begins with one task, is done when its tasks are, and a ticket says what is in its way", async ({
+  server,
+}) => {
+  const work = await createWork(server, {}, { title: "phases", description: "what is wanted" });
+  const ask = (what: string, body: object = {}) => server.call("POST", `/tickets/${work.ticketId}/${what}`, { body });
+  const phase = { phase_id: "PHASE_TESTING" };
+  expect((await ask("spawn-phase-tasks", { phase_id: "PHASE_BACKLOG" })).status).toBe(409);
+  const made = await ask("spawn-phase-tasks", phase);
+  expect(made.body.tasks).toMatchObject([{ task_type: "run_tests", title: "Test: phases", phase_id: "PHASE_TESTING" }]);
+  expect((await ask("spawn-phase-tasks", phase)).body.tasks).toEqual([]);
+  const [task] = made.body.tasks as [Task];
+  expect((await ask("check-phase-completion", phase)).body).toMatchObject({
+    is_complete: false,
+    open_task_ids: [task.id],
+    next_phase_id: "PHASE_DEPLOYMENT",
+  });
+  expect((await ask("detect-blocking")).body).toMatchObject({ is_blocked: false, reasons: [] });
+  const next = await work.add("waits", after(task));
+  await server.call("POST", `/tasks/${task.id}/fail`, { body: { reason: "no sheep" } });
+  await becomes(server, next, "blocked");
+  await server.call("POST", `/tickets/${work.ticketId}/block`, { body: { reason: "environment" } });
+  const { body } = await ask("detect-blocking");
+  expect(body.is_blocked).toBe(true);
+  expect(body.reasons).toMatchObject([
+    { kind: "flag", detail: "environment" },
+    { kind: "task", id: task.id, detail: expect.stringContaining("no sheep") },
+    { kind: "task", id: next.id },
+  ]);
+});
+
+test("agents are what their sandboxes are, and a program of one's own registers as one", async ({ server }) => {
+  const project_id = await server.createProject();
+  const registered = await server.call("POST", "/agents/register", {
+    body: { agent_name: "collie", agent_type: "claude", capabilities: ["herding", "barking"], project_id },
+  });
+  expect(registered.status).toBe(201);
+  const { agent_id, worker_token } = registered.body;
+  expect(registered.body).toMatchObject({ agent_name: "collie", status: "SPAWNING", project_id });
+  const post = (path: string, body: unknown) =>
+    server.call("POST", `/sandboxes/${agent_id}/${path}`, { token: worker_token, body });
+  await post("events", { event_type: "agent.started" });
+  await post("heartbeat", {});
+  const health = await server.call("GET", `/agents/${agent_id}/health`);
+  expect(health.body).toMatchObject({ agent_id, status: "RUNNING", health_status: "alive" });
+  expect(health.body.seconds_since_heartbeat).toBeLessThan(60);
+  const list = (query: string) => server.call("GET", `/agents?project_id=${project_id}${query}`);
+  const only = [{ agent_id, capabilities: ["herding", "barking"] }];
+  expect((await list("&status=RUNNING&capability=herding")).body.items).toMatchObject(only);
+  expect((await list("&capability=singing")).body.items).toEqual([]);
+  expect((await list("&status=IDLE")).body.items).toEqual([]);
+  expect((await server.call("GET", `/agents/statistics?project_id=${project_id}`)).body).toEqual({
+    total_agents: 1,
+    by_status: { RUNNING: 1 },
+    by_type: { claude: 1 },
+  });
+  expect((await server.call("GET", `/agents/stale?project_id=${project_id}`)).body.items).toEqual([]);
+  const stranger = await server.createToken("viewer", await server.createProject());
+  expect((await server.call("GET", `/agents/${agent_id}`, { token: stranger.token })).status).toBe(404);
+});

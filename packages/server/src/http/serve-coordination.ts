@@ -1,0 +1,37 @@
+/** Which use case answers which endpoint of coordination, phases and agents. */
+import type { agentEndpoints, coordinationEndpoints } from "@drover/contract";
+import { checkPhase, detectBlocking, spawnPhaseTasks } from "../app/check-phase.ts";
+import {
+  getAgent,
+  listStaleAgents,
+  pageAgents,
+  readAgentHealth,
+  readAgentStatistics,
+  registerAgent,
+} from "../app/list-agents.ts";
+import { generateTitle, generateTitles } from "../app/name-tasks.ts";
+import { createSync, getSync, splitTask } from "../app/sync-tasks.ts";
+import { person, type Handlers } from "./context.ts";
+
+type CoordinationName = keyof typeof coordinationEndpoints | keyof typeof agentEndpoints;
+
+export const coordinationHandlers: Pick<Handlers, CoordinationName> = {
+  splitTask: (context, { params, body }) =>
+    splitTask(context.deps, person(context), params.task_id, body, context.requestKey),
+  generateTitle: (context, { params, body }) =>
+    generateTitle(context.deps, person(context), params.task_id, body.context),
+  generateTitles: (context, { body }) => generateTitles(context.deps, person(context), body.limit),
+  createSync: (context, { body }) => createSync(context.deps, person(context), body, context.requestKey),
+  getSync: (context, { params }) => getSync(context.deps, person(context), params.sync_id),
+  detectBlocking: (context, { params }) => detectBlocking(context.deps, params.ticket_id),
+  checkPhaseCompletion: (context, { params, body }) => checkPhase(context.deps, params.ticket_id, body.phase_id),
+  spawnPhaseTasks: (context, { params, body }) =>
+    spawnPhaseTasks(context.deps, person(context), params.ticket_id, body.phase_id, context.requestKey),
+
+  listAgents: (context, { query }) => pageAgents(context.deps, person(context), query),
+  registerAgent: (context, { body }) => registerAgent(context.deps, person(context), body, context.requestKey),
+  getAgentStatistics: (context, { query }) => readAgentStatistics(context.deps, person(context), query.project_id),
+  listStaleAgents: (context, { query }) => listStaleAgents(context.deps, person(context), query.project_id),
+  getAgent: (context, { params }) => getAgent(context.deps, params.sandbox_id),
+  getAgentHealth: (context, { params }) => readAgentHealth(context.deps, params.sandbox_id),
+};
