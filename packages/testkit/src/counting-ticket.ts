@@ -3,7 +3,7 @@ import { execFileSync } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { ProjectId, Task } from "@drover/contract";
+import type { MergeAttempt, ProjectId, Task } from "@drover/contract";
 import { expect } from "vitest";
 import { openProjectGit } from "../../server/src/app/project-git.ts";
 import { commitFiles } from "./git/commit-files.ts";
@@ -75,16 +75,16 @@ const toBuiltin =
     return gitDir;
   };
 
-/** `toConfig` says how each task is run. */
+/** `toConfig` says how each task is run, `settings` what else the project has. */
 export async function layTicket(
   server: TestServer,
   toConfig: (part: Part) => Readonly<Record<string, unknown>>,
-  connect: Connect = toBuiltin(server),
+  given: { readonly connect?: Connect; readonly settings?: Readonly<Record<string, unknown>> } = {},
 ): Promise<CountingTicket> {
   const project = await server.call("POST", "/projects", {
-    body: { name: "herd", autonomous_execution_enabled: true, settings: { provider: "local" } },
+    body: { name: "herd", autonomous_execution_enabled: true, settings: { provider: "local", ...given.settings } },
   });
-  const gitDir = await connect(project.body.id as ProjectId);
+  const gitDir = await (given.connect ?? toBuiltin(server))(project.body.id as ProjectId);
   const ticket = await server.call("POST", "/tickets", {
     body: { title: "Count the sheep", project_id: project.body.id },
   });
@@ -106,11 +106,19 @@ export async function readTicketStatus(server: TestServer, { id }: CountingTicke
   return body.is_blocked ? JSON.stringify(body.context) : body.status;
 }
 
-/** Both sides were merged, the pull request too, and the repository's own tests pass on main. */
-export async function expectDelivered(server: TestServer, { id, gitDir, tasks }: CountingTicket): Promise<void> {
-  const { body: merges } = await server.call("GET", `/merge-attempts?ticket_id=${id}`);
-  const merged = merges.items.flatMap((one: { merge_order: readonly string[] }) => one.merge_order);
-  expect(merged.toSorted()).toEqual([String(tasks.left.id), String(tasks.right.id)].toSorted());
+export const listMerges = async (server: TestServer, { id }: CountingTicket): Promise<readonly MergeAttempt[]> =>
+  (await server.call("GET", `/merge-attempts?ticket_id=${id}`)).body.items;
+
+/** Every merge was one with the fewest conflicts of those that were left. */
+export function expectLeastFirst(merges: readonly MergeAttempt[]): void {
+  for (const { scores, merged } of merges.flatMap(({ rounds }) => rounds)) {
+    const least = Math.min(...Object.values(scores).map(({ count }) => count ?? Infinity));
+    expect(merged === null ? least > 0 : scores[merged]?.count === least).toBe(true);
+  }
+}
+
+/** The pull request was merged, and the repository's own tests pass on main. */
+export async function expectDelivered(server: TestServer, { id, gitDir }: CountingTicket): Promise<void> {
   const { body: pulls } = await server.call("GET", `/pulls?ticket_id=${id}`);
   expect(pulls.items).toMatchObject([{ state: "merged", ticket_id: id }]);
 
@@ -121,4 +129,10 @@ export async function expectDelivered(server: TestServer, { id, gitDir, tasks }:
   } finally {
     await rm(clone, { recursive: true, force: true });
   }
+}
+
+/** Both sides were merged as they were. */
+export async function expectBothMerged(server: TestServer, ticket: CountingTicket): Promise<void> {
+  const merged = (await listMerges(server, ticket)).flatMap(({ merge_order }) => merge_order);
+  expect(merged.toSorted()).toEqual([String(ticket.tasks.left.id), String(ticket.tasks.right.id)].toSorted());
 }

@@ -5,7 +5,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { API_BASE } from "@drover/contract";
 import { expect, test } from "vitest";
-import { expectDelivered, layTests, layTicket, type Part, readTicketStatus } from "../counting-ticket.ts";
+import {
+  expectBothMerged,
+  expectDelivered,
+  layTests,
+  layTicket,
+  type Part,
+  readTicketStatus,
+} from "../counting-ticket.ts";
 import { OWNER, startGitHub } from "../github/github-server.ts";
 import { startTestServer } from "../server.ts";
 import { listAttempts, loadTask } from "../work.ts";
@@ -36,24 +43,26 @@ test(
       github.thinkAbout(2);
       github.tellOf(`${server.url}${API_BASE}/github/webhooks`, SECRET);
       const path = `/repos/${OWNER}/${REPOSITORY}`;
-      const ticket = await layTicket(server, toConfig, async (projectId) => {
-        const { gitDir } = await github.createRepository(REPOSITORY);
-        layTests(gitDir);
-        // More than a page of branches; whoever reads one page only does not see main.
-        for (let at = 10; at < 35; at += 1)
-          execFileSync("git", ["--git-dir", gitDir, "branch", `before-${at}`, "main"]);
-        const body = { host: "github", owner: OWNER, name: REPOSITORY, token: github.token, webhook_secret: SECRET };
-        const connected = await server.call("PATCH", `/projects/${projectId}/git`, { body });
-        expect(connected.body).toMatchObject({ default_branch: "main", branches: { length: 26 } });
-        // Each is met once on the way: the branch is made, the pull request opened, looked at and merged in spite of them.
-        github.failNext(
-          { status: 503, path: `${path}/git/refs` },
-          { status: 429, headers: { "retry-after": "0" }, path: `${path}/branches` },
-          { status: 502, path: `${path}/pulls` },
-          { status: 500, path: `${path}/pulls/1` },
-          { status: 429, headers: { "retry-after": "0" }, path: `${path}/pulls/1/merge` },
-        );
-        return gitDir;
+      const ticket = await layTicket(server, toConfig, {
+        connect: async (projectId) => {
+          const { gitDir } = await github.createRepository(REPOSITORY);
+          layTests(gitDir);
+          // More than a page of branches; whoever reads one page only does not see main.
+          for (let at = 10; at < 35; at += 1)
+            execFileSync("git", ["--git-dir", gitDir, "branch", `before-${at}`, "main"]);
+          const body = { host: "github", owner: OWNER, name: REPOSITORY, token: github.token, webhook_secret: SECRET };
+          const connected = await server.call("PATCH", `/projects/${projectId}/git`, { body });
+          expect(connected.body).toMatchObject({ default_branch: "main", branches: { length: 26 } });
+          // Each is met once on the way: the branch is made, the pull request opened, looked at and merged in spite of them.
+          github.failNext(
+            { status: 503, path: `${path}/git/refs` },
+            { status: 429, headers: { "retry-after": "0" }, path: `${path}/branches` },
+            { status: 502, path: `${path}/pulls` },
+            { status: 500, path: `${path}/pulls/1` },
+            { status: 429, headers: { "retry-after": "0" }, path: `${path}/pulls/1/merge` },
+          );
+          return gitDir;
+        },
       });
       const look = () => readTicketStatus(server, ticket);
       await expect.poll(look, { timeout: FACT_MS, interval: 200 }).toBe("done");
@@ -62,6 +71,7 @@ test(
         expect(await loadTask(server, id)).toMatchObject({ status: "completed", retry_count: 0 });
         expect(await listAttempts(server, id)).toHaveLength(1);
       }
+      await expectBothMerged(server, ticket);
       await expectDelivered(server, ticket);
       expect(github.webhooks).toEqual([
         { action: "opened", status: 200, answer: JSON.stringify({ status: "received" }) },
