@@ -1,0 +1,81 @@
+/** What stands between a ticket and its work: duplicates, a person's approval, what agents can do, and proof of what they say. */
+import { expect, vi } from "vitest";
+import { isEvent } from "../../../testkit/src/live-stream.ts";
+import { startTestServer, test as base, type TestServer } from "../../../testkit/src/server.ts";
+import { createWork, loadTask, takeOver } from "../../../testkit/src/work.ts";
+import { sql } from "../store/sql.ts";
+
+vi.setConfig({ testTimeout: 120_000 });
+
+const test = base.extend<{ $file: { server: TestServer } }>({
+  server: [
+    async ({}, use) => {
+      await using server = await startTestServer({
+        config: { maxConcurrentTasks: 1_000, agentCapabilities: "rust, frontend" },
+      });
+      await use(server);
+    },
+    { scope: "file" },
+  ],
+});
+
+test("a ticket that says the same as an open one is refused with the other's name, unless it is insisted on", async ({
+  server,
+}) => {
+  const { projectId, ticketId } = await createWork(server, {}, { title: "Count the sheep in the northern field" });
+  const body = { title: "Count the sheep in the northern field", project_id: projectId };
+  const refused = await server.call("POST", "/tickets", { body });
+  expect(refused.status).toBe(409);
+  expect(refused.body).toMatchObject({
+    type: "urn:drover:error:ticket.duplicate",
+    errors: [{ path: ticketId, message: expect.stringContaining("Count the sheep") }],
+  });
+  expect((await server.call("GET", `/tickets?project_id=${projectId}`)).body.items).toHaveLength(1);
+  const strict = { ...body, title: "Count the goats in the southern field" };
+  expect((await server.call("POST", "/tickets", { body: strict })).status).toBe(201);
+  expect((await server.call("POST", "/tickets", { body: { ...body, force_create: true } })).status).toBe(201);
+  const unchecked = { ...body, check_duplicates: false };
+  expect((await server.call("POST", "/tickets", { body: unchecked })).status).toBe(201);
+  const elsewhere = await createWork(server, {}, { title: body.title });
+  expect(elsewhere.ticketId).toBeTruthy();
+});
+
+test("a ticket that nobody approves in time does nothing, and says so where everybody listens", async ({ server }) => {
+  const work = await createWork(server, { ticket_human_review: true });
+  const task = await work.add("waits for a person");
+  const stream = await server.openStream({ query: { entity_ids: work.ticketId } });
+  const late = new Date(Date.now() - 1_000);
+  await server.db.query(sql`update tickets set approval_deadline_at = ${late} where id = ${work.ticketId}`);
+  const told = await stream.next((frame) => isEvent(frame) && frame.event_type === "TICKET_APPROVAL_TIMED_OUT");
+  expect(told).toMatchObject({ entity_type: "ticket", entity_id: work.ticketId });
+  const { body } = await server.call("GET", `/tickets/${work.ticketId}`);
+  expect(body).toMatchObject({ approval_status: "timed_out", status: "backlog" });
+  expect(await loadTask(server, task.id)).toMatchObject({ status: "pending", is_ready: false });
+  expect((await server.call("POST", `/tickets/${work.ticketId}/approve`)).status).toBe(409);
+});
+
+test("a task is given only to agents that can do all it asks for", async ({ server }) => {
+  const work = await createWork(server);
+  const foreign = await work.add("asks for more", { required_capabilities: ["rust", "cobol"], priority: "CRITICAL" });
+  const mine = await work.add("asks for what there is", { required_capabilities: ["frontend"], priority: "LOW" });
+  await takeOver(server, mine);
+  expect(await loadTask(server, foreign.id)).toMatchObject({ status: "pending" });
+  const { body } = await server.call("GET", `/tasks/ready?project_id=${work.projectId}`);
+  expect(JSON.stringify(body)).not.toContain(foreign.id);
+});
+
+test("a commit that a worker names must stand on its branch", async ({ server }) => {
+  const work = await createWork(server);
+  await server.call("PATCH", `/projects/${work.projectId}/git`, { body: { host: "builtin" } });
+  const task = await work.add("proves it");
+  const worker = await takeOver(server, task);
+  const report = { task_id: task.id, result: {}, evidence: { commit: "1".repeat(40) } };
+  const refused = await worker.post("task-complete", report);
+  expect(refused.body).toMatchObject({ status: 409, type: "urn:drover:error:task.unproven" });
+  expect((await loadTask(server, task.id)).status).not.toBe("completed");
+  const { branch } = (await server.call("GET", `/sandboxes/${worker.sandboxId}`)).body;
+  const { signal } = new AbortController();
+  const commit = await server.deps.git.objects.resolve(work.projectId, `refs/heads/${branch}`, signal);
+  const proven = await worker.post("task-complete", { ...report, evidence: { commit } });
+  expect(proven.body).toMatchObject({ status: "accepted", new_status: "completed" });
+});
