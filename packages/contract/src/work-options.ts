@@ -106,6 +106,13 @@ export const WORK_OPTIONS = {
     fallback: "1800",
     doc: "How long a ticket waits for a person before it times out.",
   },
+  taskLingerSeconds: {
+    env: "TASK_SANDBOX_LINGER_SECONDS",
+    yaml: "orchestrator.task_sandbox_linger_seconds",
+    schema: positive,
+    fallback: "15",
+    doc: "How long the sandbox of a task that is over stands, unless somebody speaks to it or is attached.",
+  },
   queueAgeCeilingSeconds: {
     env: "TQ_AGE_CEILING",
     yaml: "task_queue.age_ceiling",

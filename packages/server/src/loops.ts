@@ -62,7 +62,7 @@ export const LOOPS: readonly LoopRow[] = [
     name: "advance-tickets",
     isOrchestration: true,
     everyMs: 1_000,
-    wakeOn: ["TASK_STARTED", "TASK_COMPLETED"],
+    wakeOn: ["TASK_STARTED", "TASK_COMPLETED", "TASK_PERMANENTLY_FAILED"],
     pass: advanceTicketsOnce,
   },
   { name: "mend-queue", isOrchestration: true, everyMs: 60_000, pass: mendQueueOnce },

@@ -1,11 +1,34 @@
 /** A project: a repository and its settings. Every sandbox belongs to one, and roles are given per project. */
 import { z } from "zod";
 import { ProjectId } from "../ids.ts";
+import { JsonObject } from "../json.ts";
 import { Timestamp } from "../time.ts";
 import { PermissionMode } from "./agent-options.ts";
-import { Provider, RuntimeName } from "./sandbox.ts";
+import { CassetteName, Provider, RuntimeName } from "./sandbox.ts";
 
 const ProjectName = z.string().trim().min(1).max(100);
+
+/** An agent that merges branches which conflict, in a sandbox of its own. Without it a person does. */
+const ConflictResolver = z.strictObject({
+  runtime: RuntimeName.optional(),
+  model: z.string().min(1).max(200).optional(),
+  /** Recorded answers that come with Drover, in place of a model. */
+  cassette: CassetteName.optional(),
+  /** For the `scripted` runtime. */
+  script: JsonObject.optional(),
+  budget_usd: z.number().nonnegative().optional(),
+  timeout_seconds: z.int().positive().max(86_400).default(300),
+  /** More files than these are for a person. */
+  max_conflicts: z.int().positive().max(1_000).default(10),
+});
+export type ConflictResolver = z.infer<typeof ConflictResolver>;
+
+/** What must succeed, in a sandbox, on merged branches before they are kept. */
+const MergeTests = z.strictObject({
+  argv: z.array(z.string().min(1).max(10_000)).min(1).max(100),
+  timeout_seconds: z.int().positive().max(86_400).default(600),
+});
+export type MergeTests = z.infer<typeof MergeTests>;
 
 const settingShapes = {
   provider: Provider,
@@ -23,6 +46,8 @@ const settingShapes = {
   /** A pull request that can be merged is merged without a person. */
   auto_merge: z.boolean(),
   task_timeout_seconds: z.int().positive().max(604_800),
+  conflict_resolver: ConflictResolver,
+  merge_tests: MergeTests,
 } as const;
 
 export const ProjectSettings = z.strictObject(settingShapes).partial();
@@ -42,6 +67,8 @@ const SettingsChange = z
     ticket_human_review: settingShapes.ticket_human_review.nullable(),
     auto_merge: settingShapes.auto_merge.nullable(),
     task_timeout_seconds: settingShapes.task_timeout_seconds.nullable(),
+    conflict_resolver: settingShapes.conflict_resolver.nullable(),
+    merge_tests: settingShapes.merge_tests.nullable(),
   })
   .partial();
 

@@ -83,7 +83,19 @@ export const MergeRequest = z.strictObject({
   delete_branch: z.boolean().default(true),
 });
 
-export const MergeAttemptStatus = z.enum(["in_progress", "completed", "conflict", "manual", "failed"]);
+export const MergeAttemptStatus = z.enum([
+  "in_progress",
+  /** An agent merges what conflicts. */
+  "resolving",
+  "resolved",
+  /** The tests run on the merged branches, which are kept when they pass. */
+  "testing",
+  "completed",
+  "conflict",
+  "tests_failed",
+  "manual",
+  "failed",
+]);
 export type MergeAttemptStatus = z.infer<typeof MergeAttemptStatus>;
 
 /** One convergence: which branches were merged into the ticket's, in which order, and what stood in the way. */
@@ -113,6 +125,11 @@ export const MergeAttempt = z.object({
   ),
   total_conflicts: z.int(),
   error_message: z.string().nullable(),
+  /** The task that resolved the conflicts or ran the tests; its attempts, sandboxes and costs are found there. */
+  merge_task_id: z.string().nullable(),
+  /** Where the branch stood, and what was merged there. */
+  from_commit: z.string().nullable(),
+  result_commit: z.string().nullable(),
   created_at: Timestamp,
   completed_at: Timestamp.nullable(),
 });

@@ -29,6 +29,8 @@ export const Provider = z.enum(["external", "local", "docker", "daytona", "kuber
 export type Provider = z.infer<typeof Provider>;
 
 export const RuntimeName = z.string().regex(/^[a-z][a-z0-9-]{0,63}$/);
+/** A recording of model answers, of those that come with Drover. */
+export const CassetteName = z.string().regex(/^[a-z0-9-]{1,100}$/);
 
 const Labels = z.record(z.string().min(1).max(63), z.string().max(255));
 

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { ProjectId, SandboxId, TaskId, TicketId } from "../ids.ts";
 import { JsonObject } from "../json.ts";
 import { Timestamp } from "../time.ts";
-import { Provider, RuntimeName } from "./sandbox.ts";
+import { CassetteName, Provider, RuntimeName } from "./sandbox.ts";
 import { PhaseId, Priority } from "./ticket.ts";
 
 export const TaskStatus = z.enum([
@@ -51,13 +51,15 @@ export const ExecutionConfig = z.strictObject({
       disk_gb: z.number().positive().max(10).optional(),
     })
     .optional(),
+  /** Recorded answers that come with Drover, in place of a model. */
+  cassette: CassetteName.optional(),
   /** For the `scripted` runtime: what the implementer and the validator play. */
   script: JsonObject.optional(),
   validator_script: JsonObject.optional(),
 });
 export type ExecutionConfig = z.infer<typeof ExecutionConfig>;
 
-const taskFields = {
+export const taskFields = {
   title: z.string().trim().min(1).max(500),
   description: z.string().max(100_000).optional(),
   task_type: z.string().min(1).max(100).default("implementation"),
@@ -71,6 +73,8 @@ const taskFields = {
 export const NewTask = z.strictObject({
   ticket_id: TicketId,
   ...taskFields,
+  /** Made of the description, or of the type, where nobody gives one. */
+  title: taskFields.title.optional(),
   dependencies: z.strictObject({ depends_on: z.array(TaskId).max(TASK_DEPENDENCY_LIMIT).default([]) }).optional(),
   parent_task_id: TaskId.optional(),
   max_retries: z.int().min(0).max(100).default(3),

@@ -1,18 +1,23 @@
 /** Moves tickets along with their tasks: begun with the first, built with the last; unanswered ones time out. */
 import { listTicketWay } from "@drover/core";
-import { ENDED_TASK_STATES, type Ticket, type TicketId, type TicketStatus } from "@drover/contract";
+import { AppError, ENDED_TASK_STATES, type Ticket, type TicketId, type TicketStatus } from "@drover/contract";
 import { listTicketTasks, type TaskRow } from "../store/tasks.ts";
 import { listMovable, listOverdueReviews } from "../store/tickets.ts";
 import { deliverTicket } from "./deliver-ticket.ts";
 import type { Deps } from "./deps.ts";
 import { changeTicket, draftTicketEvent, toSteps } from "./manage-tickets.ts";
+import { MERGER, settleMerges } from "./merge-task.ts";
 
 const BATCH = 100;
 const TASKS_LIMIT = 10_000;
 const ANALYSES: ReadonlySet<string> = new Set(["analyze_requirements", "create_spec", "create_design", "generate_prd"]);
 
 /** Where a ticket's tasks say that it stands; undefined when they say nothing. */
-function decideStanding(tasks: readonly Pick<TaskRow, "status" | "task_type">[]): TicketStatus | undefined {
+function decideStanding(
+  all: readonly Pick<TaskRow, "status" | "task_type" | "created_by">[],
+): TicketStatus | undefined {
+  // What became of merges is told on the ticket.
+  const tasks = all.filter((task) => task.created_by !== MERGER);
   const building = tasks.filter((task) => !ANALYSES.has(task.task_type));
   const hasBegun = (some: readonly Pick<TaskRow, "status">[]) =>
     some.some(({ status }) => !["pending", "blocked", "claiming", "cancelled", "skipped"].includes(status));
@@ -54,8 +59,13 @@ export const progressTicket = (deps: Deps, id: TicketId): Promise<Ticket> => adv
 
 export async function advanceTicketsOnce(deps: Deps, signal: AbortSignal): Promise<{ moved: number }> {
   for (const { id } of await listOverdueReviews(deps.db, deps.clock.now(), BATCH)) await timeOut(deps, id);
+  // Expected: the host is away. What waits for a merge is looked at again in a second.
+  await settleMerges(deps, null, signal).catch((error: unknown) => {
+    if (!(error instanceof AppError)) throw error;
+    deps.log.warn("merge.not_settled", { reason: error.message });
+  });
   let moved = 0;
-  for (const { id, status } of await listMovable(deps.db, BATCH)) {
+  for (const { id, status } of await listMovable(deps.db, BATCH, MERGER)) {
     const after = await advance(deps, id);
     if (after.status !== status) moved += 1;
     if (after.status === "building-done" || after.status === "testing") await deliverTicket(deps, id, signal);

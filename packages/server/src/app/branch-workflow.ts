@@ -93,11 +93,17 @@ async function requireCommit(deps: Deps, projectId: ProjectId, branch: string, s
   return commit;
 }
 
-export const ensureTicketBranch = (deps: Deps, ticket: TicketWork, signal: AbortSignal): Promise<WorkBranch> =>
+/** `actor`: whoever asks for it, by whose own token it is then done where there is one. */
+export const ensureTicketBranch = (
+  deps: Deps,
+  ticket: TicketWork,
+  signal: AbortSignal,
+  actor: Person | null = null,
+): Promise<WorkBranch> =>
   persist(
     deps,
     async () => {
-      const git = await openProjectGit(deps, ticket.project_id);
+      const git = await openProjectGit(deps, ticket.project_id, actor);
       const { defaultBranch } = await git.host.ensureRepository(git.repo, signal);
       const base_commit = await requireCommit(deps, ticket.project_id, defaultBranch, signal);
       const row = await claimName(
@@ -173,4 +179,21 @@ export async function ensureTaskBranch(deps: Deps, task: TaskWork, signal: Abort
     },
     signal,
   );
+}
+
+/** A branch of a task that begins with commits which no branch has yet. One that exists is found, wherever it points. */
+export async function ensureStartedBranch(
+  deps: Deps,
+  ticket: TicketWork,
+  taskId: string,
+  start: { readonly from: string; readonly commit: string },
+  signal: AbortSignal,
+): Promise<WorkBranch> {
+  const known = await findTaskBranch.maybe(deps.db, taskId);
+  const made = await ensureTaskBranch(deps, { id: taskId, ticket, is_parallel: true }, signal);
+  const isNew = known === undefined || made.commit === start.from;
+  if (!isNew || start.from === start.commit) return made;
+  const git = await openProjectGit(deps, ticket.project_id);
+  await persist(deps, () => git.host.ensureAdvanced(git.repo, made.name, made.commit, start.commit, signal), signal);
+  return { ...made, commit: start.commit };
 }

@@ -8,7 +8,9 @@ import { loadTicket, type TicketRow } from "../store/tickets.ts";
 import type { Deps } from "./deps.ts";
 import { changeTicket, toSteps } from "./manage-tickets.ts";
 import { ensurePullRequest, mergePullRequest } from "./pull-requests.ts";
-import { blockByConflict, converge } from "./task-branch.ts";
+import { blockByConflict } from "./block-ticket.ts";
+import { MERGER } from "./merge-task.ts";
+import { converge } from "./task-branch.ts";
 
 const TASKS_LIMIT = 10_000;
 const REST_MS = 10_000;
@@ -28,7 +30,8 @@ async function deliver(deps: Deps, ticket: TicketRow, signal: AbortSignal): Prom
   const tasks = await listTicketTasks(deps.db, ticket.id, TASKS_LIMIT);
   const done = tasks.filter((task) => task.status === "completed").map((task) => task.id);
   if (!(await converge(deps, ticket, null, done, signal))) return;
-  const body = tasks.map((task) => `- ${task.title} (${task.status})`).join("\n");
+  const own = tasks.filter((task) => task.created_by !== MERGER);
+  const body = own.map((task) => `- ${task.title} (${task.status})`).join("\n");
   const pull = await ensurePullRequest(deps, ticket, { body }, signal);
   if (pull === null) return void (await moveTo(deps, ticket.id, "done", "its branch has nothing that is new"));
   await moveTo(deps, ticket.id, "testing", `pull request ${pull.number} is open`);
@@ -44,7 +47,7 @@ async function deliverOrRest(deps: Deps, ticket: TicketRow, signal: AbortSignal)
     // Expected: the host is away, which passes, or branches conflict, which a person has to look at.
     if (!(error instanceof AppError)) throw error;
     deps.log.warn("ticket.delivery_failed", { ticket: ticket.id, reason: error.message });
-    if (error.code === "git.conflict") return blockByConflict(deps, ticket, error.message);
+    if (error.code === "git.conflict") return blockByConflict(deps, ticket.id, error.message);
     resting.set(ticket.id, deps.clock.now().getTime() + REST_MS);
   }
 }

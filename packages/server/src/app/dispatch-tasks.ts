@@ -21,10 +21,12 @@ import { draftSandboxEvent, writeWithEvents } from "./event-log.ts";
 import { insertSandboxRow } from "./insert-sandbox.ts";
 import { joinTasksOnce } from "./join-tasks.ts";
 import { prepareResume } from "./resume-run.ts";
-import { refreshAround } from "./requeue-tasks.ts";
+import { refreshAround, ripenTasks } from "./requeue-tasks.ts";
 import { ensureBranch } from "./task-branch.ts";
 
 const DISPATCHER = "orchestrator";
+/** When a Git host that is away is asked again. */
+const REST_SECONDS = 5;
 
 interface Order {
   readonly task: TaskRow;
@@ -64,7 +66,7 @@ function toInput(deps: Deps, { task, ticket, project, kind }: Order, resumes: Sa
     labels: { ticket: task.ticket_id, task_type: task.task_type.slice(0, 255), kind },
   };
   const input = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as NewSandbox;
-  return { ...input, provider };
+  return { ...input, provider, ...(config.cassette === undefined ? {} : { cassette: config.cassette }) };
 }
 
 /** The sandbox's row is there before anything is started: whatever dies, nothing runs that no row knows. */
@@ -128,9 +130,12 @@ async function giveBack(deps: Deps, order: Order, error: unknown): Promise<void>
   const detail = error instanceof AppError ? error.message : String(error);
   deps.log.warn("task.spawn_failed", { task: order.task.id, reason: detail });
   const isMine = (row: TaskRow) => row.claimed_by === deps.instance;
-  // The ticket is blocked by now: the task waits with it, and nothing is held against it.
-  if (order.kind === "work" && error instanceof AppError && error.code === "git.conflict") {
-    const release = { on: "released", reason: detail, patch: { claimed_by: null } } as const;
+  // The ticket is blocked by now, or the Git host is away: the task waits, and nothing is held against it.
+  const isGit = error instanceof AppError && (error.code === "git.conflict" || error.code === "git.unavailable");
+  if (order.kind === "work" && isGit) {
+    const restMs = (error.retryAfterSeconds ?? REST_SECONDS) * 1_000;
+    const notBefore = error.code === "git.conflict" ? null : new Date(deps.clock.now().getTime() + restMs);
+    const release = { on: "released", reason: detail, patch: { claimed_by: null, not_before: notBefore } } as const;
     await changeTask(deps, order.task.id, (row) => (row.status === "claiming" && isMine(row) ? release : undefined));
     return;
   }
@@ -176,6 +181,8 @@ export async function dispatchTasksOnce(deps: Deps, signal: AbortSignal): Promis
   await joinTasksOnce(deps);
   for (;;) {
     const room = deps.config.maxParallelSpawns;
+    // The order is exact at this moment only where everybody stands in the lane of this moment.
+    await ripenTasks(deps);
     const toValidate = deps.config.taskValidationEnabled ? await claimForValidation(deps, room) : [];
     const ready = await claimReady(deps, room);
     const spawned = await Promise.all([

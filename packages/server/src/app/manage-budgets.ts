@@ -71,11 +71,20 @@ const LOCATE: Readonly<Record<NamedScope, (db: Db, id: string) => Promise<Projec
 
 /** The project that a scope lies in; null for all of them. What is hidden from the caller is not there. */
 async function findProject(deps: Deps, actor: Person, { scope_type, scope_id = "" }: Scope): Promise<ProjectId | null> {
+  if (scope_type !== "global") return requireScope(deps, actor, scope_type, scope_id);
+  if (actor.grant.projectId !== null)
+    throw new AppError("auth.forbidden", "only somebody of all projects limits all of them");
+  return null;
+}
+
+/** The project of what is named. */
+export async function requireScope(
+  deps: Deps,
+  actor: Person,
+  scope_type: NamedScope,
+  scope_id: string,
+): Promise<ProjectId> {
   const mine = actor.grant.projectId;
-  if (scope_type === "global") {
-    if (mine !== null) throw new AppError("auth.forbidden", "only somebody of all projects limits all of them");
-    return null;
-  }
   const found = await LOCATE[scope_type](deps.db, scope_id);
   if (found === undefined || (mine !== null && mine !== found)) throw new AppError(MISSING[scope_type]);
   return found;

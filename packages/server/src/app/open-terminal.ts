@@ -9,6 +9,11 @@ import { openRecorder, saveRecording, type Size } from "./record-terminal.ts";
 
 const RECORDING_LIMIT_BYTES = 4 * 1024 * 1024;
 
+/** Terminals that people have open, in this process. */
+const open = new Map<SandboxId, number>();
+
+export const hasTerminal = (id: SandboxId): boolean => (open.get(id) ?? 0) > 0;
+
 /** Contract: reading `output` to its end also ends the recording; `saved` settles when it is kept. */
 export interface RecordedTerminal extends Omit<Terminal, "resize"> {
   resize(size: Size): void;
@@ -36,6 +41,7 @@ export async function openTerminal(
   const terminal = await provider.openTerminal(ref, size, signal);
   const recorder = openRecorder(size, deps.clock.now(), RECORDING_LIMIT_BYTES);
   const saved = Promise.withResolvers<void>();
+  open.set(id, (open.get(id) ?? 0) + 1);
   const output = async function* (): AsyncGenerator<Uint8Array> {
     try {
       for await (const chunk of terminal.output) {
@@ -43,6 +49,9 @@ export async function openTerminal(
         yield chunk;
       }
     } finally {
+      const left = (open.get(id) ?? 1) - 1;
+      if (left === 0) open.delete(id);
+      else open.set(id, left);
       // A recording that cannot be kept is no reason to hold up whoever closes the terminal.
       void saveRecording(deps, id, { recorder, size, openedBy: actor.tokenId })
         .catch((error: unknown) => deps.log.warn("terminal.recording_lost", { sandbox: id, reason: String(error) }))

@@ -26,6 +26,18 @@ async function findToken(deps: Deps, row: ProjectGitRow, actor: Person | null): 
   return sealed === null ? null : deps.vault.open(sealed);
 }
 
+/** The branch that the project names goes before the one that its host takes for the first. */
+function withDefaultBranch(host: GitHost, name: string | undefined): GitHost {
+  if (name === undefined) return host;
+  return {
+    ...host,
+    ensureRepository: async (repo, signal) => {
+      await host.ensureRepository(repo, signal);
+      return { defaultBranch: name };
+    },
+  };
+}
+
 export async function openProjectGit(
   deps: Deps,
   projectId: ProjectId,
@@ -37,7 +49,7 @@ export async function openProjectGit(
   if (known === undefined) await insertProjectGit(deps.db, projectId);
   const row = known ?? (await loadProjectGit.one(deps.db, projectId));
   return {
-    host: deps.git.hosts[row.host],
+    host: withDefaultBranch(deps.git.hosts[row.host], project.settings.default_branch),
     project,
     repo: {
       projectId,

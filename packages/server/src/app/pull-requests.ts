@@ -143,9 +143,10 @@ export async function ensurePullRequest(
   ticket: TicketWork,
   text: { readonly title?: string | undefined; readonly body?: string | undefined },
   signal: AbortSignal,
+  actor: Person | null = null,
 ): Promise<PullRequest | null> {
-  const branch = await ensureTicketBranch(deps, ticket, signal);
-  const git = await openProjectGit(deps, ticket.project_id);
+  const branch = await ensureTicketBranch(deps, ticket, signal, actor);
+  const git = await openProjectGit(deps, ticket.project_id, actor);
   const { aheadBy } = await deps.git.objects.compare(
     ticket.project_id,
     `refs/heads/${branch.base}`,
@@ -175,7 +176,7 @@ export async function ensureBranchPull(
 ): Promise<PullRequest> {
   const own = branch === undefined ? undefined : await findTicketBranch.maybe(deps.db, ticket.id);
   if (branch === undefined || own?.name === branch) {
-    const pull = await ensurePullRequest(deps, ticket, { body }, signal);
+    const pull = await ensurePullRequest(deps, ticket, { body }, signal, actor);
     if (pull === null) throw new AppError("git.refused", "the branch has nothing that its base has not");
     return pull;
   }

@@ -13,6 +13,7 @@ import { breakDownCosts, listCosts, sumCosts, type CostFilter, type CostRow, typ
 import type { Person } from "./credential.ts";
 import { parseCursor } from "./cursor.ts";
 import type { Deps } from "./deps.ts";
+import { requireScope } from "./manage-budgets.ts";
 
 const toRecord = (row: CostRow): CostRecord => {
   const prompt = row.input_tokens + row.cache_read_tokens + row.cache_write_tokens;
@@ -89,6 +90,7 @@ export async function summariseCosts(
   scope: { readonly scope_type: CostScope; readonly scope_id?: string | undefined },
 ): Promise<CostSummary> {
   const id = scope.scope_id ?? null;
+  if (scope.scope_type !== "global" && id !== null) await requireScope(deps, actor, scope.scope_type, id);
   const rows = await sumCosts(deps.db, {
     visibleProject: actor.grant.projectId,
     scopes: [{ type: scope.scope_type, id }],

@@ -1,12 +1,13 @@
 /** Ends what has ended: sandboxes in a final state are destroyed, and only then are their credentials void and their log closed. */
 import { AppError, TERMINAL_SANDBOX_STATES, type SandboxId, type SandboxState } from "@drover/contract";
 import { expireMessages } from "../store/messages.ts";
-import { listKeptLongEnough, listOpen } from "../store/lifecycle.ts";
+import { listKeptLongEnough, listOpen, listTaskOver } from "../store/lifecycle.ts";
 import { closeSandbox, loadSandbox, lockSandboxes, revokeSandboxTokens } from "../store/sandboxes.ts";
 import { changeState } from "./change-state.ts";
 import type { Deps } from "./deps.ts";
 import { draftSandboxEvent, writeWithEvents } from "./event-log.ts";
 import { closeEgress } from "./govern-egress.ts";
+import { hasTerminal } from "./open-terminal.ts";
 import { keepLogs } from "./read-logs.ts";
 import { toRef } from "./sandbox-key.ts";
 
@@ -44,6 +45,9 @@ async function reap(deps: Deps, id: SandboxId, signal: AbortSignal): Promise<voi
 export async function reapSandboxesOnce(deps: Deps, signal: AbortSignal): Promise<{ reaped: number }> {
   for (const { id } of await listKeptLongEnough(deps.db, deps.host, deps.config.keepCompletedSeconds, BATCH)) {
     await changeState(deps, id, "terminated", "kept long enough");
+  }
+  for (const { id } of await listTaskOver(deps.db, deps.host, deps.config.taskLingerSeconds, BATCH)) {
+    if (!hasTerminal(id)) await changeState(deps, id, "terminated", "its task is over");
   }
   const ended = await listOpen(deps.db, deps.host, FINAL, BATCH);
   let reaped = 0;

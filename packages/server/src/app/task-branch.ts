@@ -4,10 +4,11 @@ import { findRepository, findTaskBranch } from "../store/git.ts";
 import type { SandboxRow } from "../store/sandboxes.ts";
 import { listTicketTasks, type TaskRow } from "../store/tasks.ts";
 import type { TicketRow } from "../store/tickets.ts";
+import { blockByConflict } from "./block-ticket.ts";
 import { ensureTaskBranch } from "./branch-workflow.ts";
 import { convergeTicket } from "./converge-ticket.ts";
 import type { Deps } from "./deps.ts";
-import { changeTicket, draftTicketEvent } from "./manage-tickets.ts";
+import { ensureMergeBranch } from "./merge-task.ts";
 
 const TASKS_LIMIT = 10_000;
 const GONE: ReadonlySet<string> = new Set(["cancelled", "skipped", "failed"]);
@@ -29,22 +30,8 @@ function isParallel(tasks: readonly TaskRow[], id: string): boolean {
   );
 }
 
-/** Told on the ticket, because a person has to decide: new work on it waits until it is unblocked. */
-export async function blockByConflict(deps: Deps, ticket: TicketRow, cause: string): Promise<void> {
-  await changeTicket(deps, ticket.id, undefined, async (row) => {
-    if (row.is_blocked) return undefined;
-    const patch = {
-      is_blocked: true,
-      blocked_reason: "failing_checks" as const,
-      blocked_at: deps.clock.now(),
-      context: { ...row.context, blocked_cause: cause },
-    };
-    const told = { reason: "failing_checks", cause };
-    return { patch, drafts: [draftTicketEvent(deps, { ...row, ...patch }, "TICKET_BLOCKED", told, "server")] };
-  });
-}
-
-/** Brings the work of these tasks onto the ticket's branch. A conflict blocks the ticket; false then. */
+/** Brings the work of these tasks onto the ticket's branch. False while that needs an agent, tests or a person: for a person the ticket
+ *  is blocked, for anything else the task waits for it. */
 export async function converge(
   deps: Deps,
   ticket: TicketRow,
@@ -58,7 +45,8 @@ export async function converge(
   const { status, cause } = await convergeTicket(deps, ticket, { task_id: taskId, sources: own }, signal);
   if (status === "completed") return true;
   if (status === "failed") throw new AppError("git.unavailable", cause ?? "the branches could not be merged");
-  await blockByConflict(deps, ticket, cause ?? "branches conflict");
+  if (status !== "resolving" && status !== "testing")
+    await blockByConflict(deps, ticket.id, cause ?? "branches conflict");
   return false;
 }
 
@@ -70,10 +58,12 @@ export async function ensureBranch(
   signal: AbortSignal,
 ): Promise<string | null> {
   if (!(await findRepository.one(deps.db, ticket.project_id)).is_there) return null;
+  const merging = await ensureMergeBranch(deps, ticket, task, signal);
+  if (merging !== undefined) return merging;
   const tasks = await listTicketTasks(deps.db, ticket.id, TASKS_LIMIT);
   const below = listBelow(new Map<string, TaskRow>(tasks.map((one) => [one.id, one])), task.id);
   if (!(await converge(deps, ticket, task.id, [...below], signal)))
-    throw new AppError("git.conflict", "branches of the tasks before conflict");
+    throw new AppError("git.conflict", "the branches of the tasks before are not merged yet");
   const { name } = await ensureTaskBranch(
     deps,
     { id: task.id, ticket, is_parallel: isParallel(tasks, task.id) },

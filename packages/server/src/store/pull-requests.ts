@@ -4,7 +4,7 @@ import { MergeAttempt, ProjectId, PullRequestId, PullRequestState } from "@drove
 import { z } from "zod";
 import type { Statement } from "../ports/db.ts";
 import { command, query } from "./query.ts";
-import { join, json, sql } from "./sql.ts";
+import { empty, join, json, sql } from "./sql.ts";
 
 const SAMPLE_PROJECT = "project-00000000-0000-4000-8000-000000000000" as ProjectId;
 const SAMPLE_ID = "pr-000000000000" as PullRequestId;
@@ -156,7 +156,7 @@ const MergeRow = MergeAttempt.extend({ created_at: z.date(), completed_at: z.dat
 export type MergeRow = z.infer<typeof MergeRow>;
 
 const mergeColumns = sql`id, project_id, ticket_id, task_id, source_task_ids, target_branch, status, merge_order, rounds, conflicts,
-  total_conflicts, error_message, created_at, completed_at`;
+  total_conflicts, error_message, merge_task_id, from_commit, result_commit, created_at, completed_at`;
 
 export interface MergeDraft {
   readonly id: MergeAttemptId;
@@ -191,6 +191,9 @@ export interface MergeProgress {
   readonly rounds: MergeAttempt["rounds"];
   readonly conflicts: MergeAttempt["conflicts"];
   readonly error_message: string | null;
+  readonly from_commit?: string | null;
+  readonly result_commit?: string | null;
+  readonly merge_task_id?: string | null;
 }
 
 /** Written after every merge, so that a death in between leaves what was done. */
@@ -202,8 +205,9 @@ export const updateMergeAttempt = query(
   update merge_attempts set status = ${progress.status}, merge_order = ${json(progress.merge_order)}::jsonb,
     rounds = ${json(progress.rounds)}::jsonb, conflicts = ${json(progress.conflicts)}::jsonb,
     total_conflicts = ${progress.conflicts.reduce((sum, one) => sum + one.files.length, 0)}::integer,
-    error_message = ${progress.error_message},
-    completed_at = ${progress.status === "in_progress" ? sql`null` : sql`now()`}
+    error_message = ${progress.error_message}, from_commit = ${progress.from_commit ?? null},
+    result_commit = ${progress.result_commit ?? null}, merge_task_id = ${progress.merge_task_id ?? null},
+    completed_at = ${["in_progress", "resolving", "testing"].includes(progress.status) ? sql`null` : sql`now()`}
   where id = ${id} returning ${mergeColumns}`,
 );
 
@@ -215,4 +219,41 @@ export const listMergeAttempts = query(
   select ${mergeColumns} from merge_attempts
   where ${join(toConditions(filter, sql`merge_attempts`), sql` and `)}
   order by created_at desc, id desc limit ${filter.limit}`,
+);
+
+/** Those of a ticket, or of all, that wait for their task. */
+export const listOpenMerges = query(
+  "merge_attempts.open",
+  MergeRow,
+  ["a", 10],
+  (ticketId: string | null, limit: number) => sql`
+  select ${mergeColumns} from merge_attempts where status in ('resolving', 'testing')
+    ${ticketId === null ? empty : sql`and ticket_id = ${ticketId}`} order by created_at, id limit ${limit}`,
+);
+
+export const findMergeOfTask = query(
+  "merge_attempts.of_task",
+  MergeRow,
+  ["a"],
+  (taskId: string) => sql`
+  select ${mergeColumns} from merge_attempts where merge_task_id = ${taskId} order by created_at desc, id desc limit 1`,
+);
+
+/** Of a ticket. */
+export const findLastMerge = query(
+  "merge_attempts.last",
+  MergeRow,
+  ["a"],
+  (ticketId: string) => sql`
+  select ${mergeColumns} from merge_attempts where ticket_id = ${ticketId} order by created_at desc, id desc limit 1`,
+);
+
+/** Ends one that waited for its task; nothing is returned when somebody else did. */
+export const endMerge = query(
+  "merge_attempts.end",
+  MergeRow,
+  [SAMPLE_ATTEMPT, "completed", null],
+  (id: MergeAttemptId, status: MergeAttemptStatus, error: string | null) => sql`
+  update merge_attempts set status = ${status}, error_message = coalesce(${error}, error_message), completed_at = now()
+  where id = ${id} and status in ('resolving', 'testing') returning ${mergeColumns}`,
 );

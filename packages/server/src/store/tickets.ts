@@ -224,13 +224,15 @@ export const listOverdueReviews = query(
 export const listMovable = query(
   "tickets.movable",
   z.object({ id: TicketId, status: TicketStatus }),
-  [10],
-  (limit: number) => sql`
-  select t.id, t.status from tickets t
+  [10, "merger"],
+  (limit: number, merger: string) => sql`
+  select t.id, t.status from tickets t join projects p on p.id = t.project_id
   where t.status <> 'done' and not t.is_blocked and t.approval_status = 'approved' and (
     t.status in ('backlog', 'analyzing') and exists (select 1 from tasks k where k.ticket_id = t.id
       and k.status not in ('pending', 'blocked', 'claiming', 'cancelled', 'skipped'))
     or t.status not in ('backlog', 'analyzing') and exists (select 1 from tasks k where k.ticket_id = t.id)
-      and not exists (select 1 from tasks k where k.ticket_id = t.id and k.status not in ('completed', 'cancelled')))
+      and not exists (select 1 from tasks k where k.ticket_id = t.id and k.created_by <> ${merger}
+        and k.status not in ('completed', 'cancelled')))
+    and (t.status <> 'testing' or coalesce((p.settings->>'auto_merge')::boolean, p.autonomous_execution_enabled))
   order by t.updated_at limit ${limit}`,
 );

@@ -82,14 +82,18 @@ function PullLine({ pull }: { readonly pull: PullRequest }) {
 
 const WORDS: Readonly<Record<MergeAttempt["status"], string>> = {
   in_progress: "under way",
+  resolving: "being resolved by an agent",
+  resolved: "resolved by an agent",
+  testing: "being tested",
   completed: "merged",
   conflict: "in conflict",
+  tests_failed: "failed the tests",
   manual: "needs a person",
   failed: "failed",
 };
 
 function Attempt({ attempt }: { readonly attempt: MergeAttempt }) {
-  const isGood = attempt.status === "completed" || attempt.status === "in_progress";
+  const isGood = !["conflict", "tests_failed", "manual", "failed"].includes(attempt.status);
   const Icon = isGood ? GitMerge : TriangleAlert;
   return (
     <li className="flex flex-col gap-1 px-4 py-2.5 text-xs">

@@ -103,6 +103,9 @@ export async function* redoEdit(stage: Stage, edit: Edit): Playing {
   return "done";
 }
 
+/** Of what a command said last, in the sentence that tells of its failure. */
+const FAILURE_CHARACTERS = 1_000;
+
 const toShellWord = (word: string) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`);
 
 export const playCommand: Play<StepOf<"command">> = async function* (stage, { command }) {
@@ -141,7 +144,14 @@ export const playCommand: Play<StepOf<"command">> = async function* (stage, { co
         durationMs: order.clock.now().getTime() - started,
         more: { exit_code: code, signal },
       };
-      yield finish(stage, [closeTool(stage, id, "Bash", result)]);
+      const closed = closeTool(stage, id, "Bash", result);
+      if (stopped === undefined && command.required === true && result.isError) {
+        const how = code === null ? "did not end" : `exited with ${code}`;
+        const told = `${argv[0] ?? ""} ${how}: ${result.text.slice(-FAILURE_CHARACTERS)}`;
+        yield finish(stage, [closed, say(stage, "agent.failed", { error: told.trim() })]);
+        return "failed";
+      }
+      yield finish(stage, [closed]);
       return stopped ?? "done";
     }
     const { stream, text: chunk, offset } = next.value;

@@ -32,7 +32,12 @@ const Edit = z
   .refine((edit) => edit.content === undefined || edit.find === undefined, "content and find exclude each other");
 export type Edit = z.infer<typeof Edit>;
 
-const Command = z.strictObject({ argv: z.array(z.string()).min(1).max(200), timeout: Seconds.optional() });
+const Command = z.strictObject({
+  argv: z.array(z.string()).min(1).max(200),
+  timeout: Seconds.optional(),
+  /** The work ends as failed unless it succeeds. */
+  required: z.literal(true).optional(),
+});
 export type Command = z.infer<typeof Command>;
 
 const ToolUse = z.strictObject({
