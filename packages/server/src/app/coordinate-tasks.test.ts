@@ -24,7 +24,7 @@ test("a task is split into several that run beside each other, and what comes ne
   if (left === undefined || right === undefined) throw new Error(split.text);
   expect(left).toMatchObject({ parent_task_id: first.id, dependencies: { depends_on: [first.id] } });
   const circle = await server.call("POST", `/tasks/${last.id}/split`, {
-    body: { tasks: [{ title: "x" }], continuation_task_id: first.id },
+    body: { tasks: [{ title: "x" }], continuation_task_id: right.id },
   });
   expect(circle.body.type).toBe("urn:drover:error:graph.cycle");
   const made = await server.call("POST", "/syncs", { body: { task_ids: [left.id, right.id], required_count: 1 } });

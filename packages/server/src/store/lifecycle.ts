@@ -98,7 +98,7 @@ export const listTaskOver = query(
   select s.id from sandboxes s join task_attempts a on a.sandbox_id = s.id
   where s.closed_at is null and s.provider <> 'external' and s.host = ${host} and s.state = 'completed'
     and s.ended_at < now() - make_interval(secs => ${lingerSeconds}) and a.ended_at < now() - make_interval(secs => ${lingerSeconds})
-    and not exists (select 1 from messages m where m.sandbox_id = s.id and m.created_at > a.ended_at)
+    and not exists (select 1 from messages m where m.sandbox_id = s.id and m.queued_at > a.ended_at)
     and not exists (select 1 from events e where e.sandbox_id = s.id and e.created_at > now() - make_interval(secs => ${lingerSeconds})
       and e.event_type not like '%heartbeat')
   order by s.id limit ${limit}`,
