@@ -15,9 +15,9 @@ test("a task is split into several that run beside each other, and what comes ne
   server,
 }) => {
   const work = await createWork(server);
-  const [first, last] = [await work.add("first"), await work.add("last")];
+  const first = await work.add("first");
+  const last = await work.add("last", after(first));
   const body = { tasks: [{ title: "left" }, { title: "right" }], continuation_task_id: last.id };
-  await server.call("POST", `/tasks/${last.id}/dependencies`, { body: { depends_on: [first.id] } });
   const split = await server.call("POST", `/tasks/${first.id}/split`, { body });
   expect(split.status).toBe(201);
   const [left, right] = split.body.tasks as readonly Task[];

@@ -117,8 +117,8 @@ test("an agent merges what conflicts; the fewest conflicts come first, and what 
   const conflicting = await quarrel.conflicting();
   expect(resolver.description).toContain(`origin/${conflicting}`);
   const before = await quarrel.tip(quarrel.ticketBranch);
+  await becomes(server, quarrel.last, "pending");
   expect(await loadTask(server, quarrel.last.id)).toMatchObject({
-    status: "pending",
     dependencies: { depends_on: expect.arrayContaining([resolver.id]) },
   });
 

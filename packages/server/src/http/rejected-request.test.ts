@@ -13,6 +13,7 @@ import { describe, expect } from "vitest";
 import type { Answer, CallOptions } from "../../../testkit/src/http-call.ts";
 import { test as base, type TestSandbox, type TestServer } from "../../../testkit/src/server.ts";
 import { takeSnapshot } from "../../../testkit/src/snapshot.ts";
+import { insertProjectGit } from "../store/git.ts";
 import { insertPull } from "../store/pull-requests.ts";
 import { BODY_LIMIT_BYTES } from "./body.ts";
 
@@ -45,6 +46,8 @@ interface World {
 async function insertSamplePull(server: TestServer, project_id: ProjectId): Promise<string> {
   const id = "pr-000000000001" as PullRequestId;
   const text = { ticket_id: null, title: "x", body: "", head_branch: "x", base_branch: "main" };
+  // It is looked after in the background, which would make the row.
+  await insertProjectGit(server.db, project_id);
   await insertPull(server.db, { id, project_id, number: 1, ...text, url: null, head_commit: null });
   return id;
 }
