@@ -79,7 +79,10 @@ async function openQuarrel(
       if (task === undefined) throw new Error(`there is no task of type ${type}`);
       return task;
     },
-    blocked: () => expect.poll(() => readCause(server, work.ticketId), { timeout: FACT_MS, interval: 20 }),
+    /** Waits until a person is asked, and why. */
+    isBlockedBy: async (why: string) => {
+      await expect.poll(() => readCause(server, work.ticketId), { timeout: FACT_MS, interval: 20 }).toContain(why);
+    },
   };
 }
 
@@ -162,7 +165,7 @@ test("tests that fail keep nothing: the ticket waits for a person, and goes on w
   const tests = await quarrel.added("test_merge");
   const before = await quarrel.tip(quarrel.ticketBranch);
   await failTwice(server, tests, "npm exited with 1: 2 of 5 tests fail");
-  await quarrel.blocked().toContain("2 of 5 tests fail");
+  await quarrel.isBlockedBy("2 of 5 tests fail");
   expect(await quarrel.tip(quarrel.ticketBranch)).toBe(before);
   expect((await quarrel.merges())[0]).toMatchObject({ status: "tests_failed" });
   await becomes(server, quarrel.last, "pending");
@@ -180,7 +183,7 @@ test("tests that fail keep nothing: the ticket waits for a person, and goes on w
 
 test("without an agent a conflict blocks the ticket; merged by hand and unblocked it goes on", async ({ server }) => {
   const quarrel = await openQuarrel(server, {});
-  await quarrel.blocked().toContain("sheep.txt");
+  await quarrel.isBlockedBy("sheep.txt");
   expect(await loadTask(server, quarrel.last.id)).toMatchObject({ status: "pending", retry_count: 0 });
   await quarrel.put(quarrel.ticketBranch, { "sheep.txt": "both\n" }, [await quarrel.conflicting()]);
   await server.call("POST", `/tickets/${quarrel.ticketId}/unblock`);
@@ -198,7 +201,7 @@ test.for(["markers", "nothing"] as const)("an agent that leaves %s has resolved 
   if (left === "markers")
     await quarrel.put(await quarrel.branchOf(agent.sandboxId), { "sheep.txt": text }, [await quarrel.conflicting()]);
   await finish(server, resolver);
-  await quarrel.blocked().toContain(left === "markers" ? "conflict markers" : "pushed nothing");
+  await quarrel.isBlockedBy(left === "markers" ? "conflict markers" : "pushed nothing");
   expect(await quarrel.tip(quarrel.ticketBranch)).toBe(before);
 });
 
@@ -206,6 +209,6 @@ test("binary files are for a person, whatever agent there is", async ({ server }
   const quarrel = await openQuarrel(server, { conflict_resolver: RESOLVER }, (side) => ({
     "sheep.png": Buffer.from([0, 1, side === "left" ? 2 : 3]),
   }));
-  await quarrel.blocked().toContain("sheep.png");
+  await quarrel.isBlockedBy("sheep.png");
   expect((await quarrel.merges())[0]).toMatchObject({ status: "manual", merge_task_id: null });
 });
