@@ -33,7 +33,8 @@ const Step = z.union([
   z.strictObject({ complain: z.string() }),
   z.strictObject({ crash: z.union([z.int(), z.literal("SIGKILL")]) }),
   z.strictObject({ deaf: z.literal(true) }),
-  z.strictObject({ leave_behind: z.literal(true) }),
+  /** A process that sleeps so many seconds, and that it does not care for. */
+  z.strictObject({ leave_behind: z.string() }),
   z.strictObject({ refuse: z.string() }),
   z.strictObject({ stop: z.enum(["end_turn", "max_tokens", "max_turn_requests", "refusal", "cancelled"]) }),
 ]);
@@ -220,8 +221,8 @@ async function hold(stage: Stage, name: string): Promise<void> {
   });
 }
 
-function leaveBehind(): void {
-  const child = spawn("sleep", ["3600"], { detached: true, stdio: ["ignore", "inherit", "ignore"] });
+function leaveBehind(seconds: string): void {
+  const child = spawn("sleep", [seconds], { detached: true, stdio: ["ignore", "inherit", "ignore"] });
   child.unref();
 }
 
@@ -249,7 +250,7 @@ async function play(stage: Stage, step: Step): Promise<string | undefined> {
     if (typeof step.crash === "number") process.exit(step.crash);
     process.kill(process.pid, step.crash);
   } else if ("deaf" in step) stage.session.isDeaf = true;
-  else if ("leave_behind" in step) leaveBehind();
+  else if ("leave_behind" in step) leaveBehind(step.leave_behind);
   else if ("refuse" in step) throw RequestError.internalError(undefined, step.refuse);
   else return step.stop;
   return undefined;

@@ -19,6 +19,8 @@ export interface AcpAgent {
   readonly memory?: string;
   /** Whether an update says that the turn has failed: some end it as if it had not, with the error as their last word. */
   readonly isFailure?: (update: unknown) => boolean;
+  /** A command goes on when the turn that began it is cancelled: we end it. */
+  readonly isLeavingTools?: true;
   /** It damages a session that is loaded again: start afresh instead, told what went before. */
   readonly isResumeBroken?: true;
 }
@@ -65,6 +67,7 @@ const codex: AcpAgent = {
   entries: [AGENT_PINS.codex.entry],
   memory: ".codex/sessions",
   capabilities: { ...CAPABLE, permission: "none", steer: "extension", cost: false, resume: "native" },
+  isLeavingTools: true,
   isFailure: (update) => BrokenThread.safeParse(update).success,
   env: (order) => ({
     CODEX_HOME: join(order.home, ".codex"),

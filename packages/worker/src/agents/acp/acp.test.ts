@@ -7,6 +7,7 @@ import { ACP_RUNTIMES, createAcp } from "./acp.ts";
 import type { AcpAgent } from "./acp-agents.ts";
 import type { Peer } from "../../fixtures/peer.ts";
 import { test as base, type Rig } from "../../fixtures/worker-test.ts";
+import { isOnThisMachine, uniqueNap } from "../../../../testkit/src/conformance/sandbox/given.ts";
 
 const AGENT = new URL("../../../../testkit/src/acp/scripted-acp-agent.ts", import.meta.url).pathname;
 const COMMAND = JSON.stringify([process.execPath, AGENT]);
@@ -30,6 +31,7 @@ const ODD: AcpAgent = {
   name: "odd",
   capabilities: { ...FOLDING.capabilities, steer: "cancel", resume: "reseeded" },
   isResumeBroken: true,
+  isLeavingTools: true,
   isFailure: (update) => JSON.stringify(update).includes("systemError"),
 };
 const RUNTIMES = { ...ACP_RUNTIMES, folding: createAcp(FOLDING), odd: createAcp(ODD) };
@@ -408,8 +410,22 @@ describe("an agent that misbehaves", () => {
     expect(String(peer.data("agent.failed")[0]?.["error"])).toContain("no model answers");
   });
 
+  /** Broken on purpose, seen here: what a cancelled turn began goes on. */
+  test("lets its commands run when a turn is cancelled: they are ended", async ({ start }) => {
+    const nap = uniqueNap();
+    const { peer } = await start({
+      steps: [{ leave_behind: nap }, { hold: "never" }],
+      assignment: { runtime: "odd" },
+    });
+    await inTool(peer);
+    expect(isOnThisMachine(nap)).toBe(true);
+    peer.queue("stop", { type: "interrupt" });
+    await peer.until(() => has(peer, "agent.interrupted"));
+    await expect.poll(() => isOnThisMachine(nap)).toBe(false);
+  });
+
   test("leaves nothing running behind", async ({ start }) => {
-    const run = await start({ steps: [{ leave_behind: true }, { hold: "never" }] });
+    const run = await start({ steps: [{ leave_behind: "3600" }, { hold: "never" }] });
     await inTool(run.peer);
     // It holds the agent's standard output; the worker ends all the same.
     expect(await run.end()).toMatchObject({ code: 0 });

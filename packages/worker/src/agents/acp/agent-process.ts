@@ -21,6 +21,10 @@ export interface AgentProcess {
   /** The last characters of its standard error. */
   lastWords(): string;
   readonly exit: Promise<AgentExit>;
+  /** Ids of all that runs below it now. */
+  listBelow(): Promise<readonly number[]>;
+  /** Ends what runs below it and is not among these. */
+  endOthers(own: readonly number[]): Promise<void>;
   /** Ends it and all its descendants, by their ids; resolves when they were told to. */
   end(): Promise<void>;
 }
@@ -102,7 +106,13 @@ export function startAgentProcess({ argv, cwd, env }: AgentCommand): AgentProces
     child.stderr.destroy();
   };
 
+  const listBelow = async () => (child.pid === undefined || isOver() ? [] : listDescendants(child.pid));
+
   return {
+    listBelow,
+    async endOthers(own) {
+      for (const one of await listBelow()) if (!own.includes(one)) signalTo(one, "SIGKILL");
+    },
     output: child.stdout,
     write: (line) => void (child.stdin.writable && child.stdin.write(line)),
     lastWords,

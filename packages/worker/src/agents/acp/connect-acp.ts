@@ -321,7 +321,9 @@ export const connectAcp =
         canSteer: isExtended || isFolding,
         async prompt(text) {
           isFailed = false;
+          const own = agent.isLeavingTools === true ? await process.listBelow() : undefined;
           const result = await ask(text);
+          if (own !== undefined && PromptResult.parse(result).stopReason === "cancelled") await process.endOthers(own);
           await Promise.all(folded);
           if (isFailed) throw new Error(narrator.lastText === "" ? "the agent's turn failed" : narrator.lastText);
           return toPromptEnd(result);
