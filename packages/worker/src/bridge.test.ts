@@ -1,4 +1,5 @@
-/** The bridge hands requests on with the sandbox's credential, streams both ways, and passes nothing else. */
+/** The bridge hands requests on with the sandbox's credential, streams both ways, and passes nothing else.
+ *  Broken on purpose, each seen here: other paths passed; a key of the agent's passed. */
 import { once } from "node:events";
 import { createServer, type IncomingMessage, request, type Server, type ServerResponse } from "node:http";
 import { mkdtemp, rm } from "node:fs/promises";

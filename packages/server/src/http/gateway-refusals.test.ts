@@ -1,4 +1,6 @@
-/** A hostile sandbox at the gateway: nothing but models, nothing but its own, and never a key. */
+/** A hostile sandbox at the gateway: nothing but models, nothing but its own, and never a key.
+ *  Broken on purpose, each seen here: a list of paths that is open at its end; any text as a model's name in a path; a key that the vendor
+ *  quotes passed on. */
 import { createHash } from "node:crypto";
 import { expect } from "vitest";
 import { startScriptedModel, type ScriptedModel } from "../../../testkit/src/model/scripted-model.ts";

@@ -1,4 +1,6 @@
-/** What happens to an answer on its way: hang-ups, broken streams, slow readers, vendors' errors, messages that are seen. */
+/** What happens to an answer on its way: hang-ups, broken streams, slow readers, vendors' errors, messages that are seen.
+ *  Broken on purpose, each seen here: nothing booked when the agent hangs up; usage booked after the last word; a message that still waits
+ *  taken for seen; one seen whatever the request says; none ever seen. */
 import { once } from "node:events";
 import { request, type IncomingMessage } from "node:http";
 import { expect } from "vitest";

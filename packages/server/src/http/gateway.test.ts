@@ -1,4 +1,5 @@
-/** The way to models: passed on as it comes, without the keys, metered and told in the log. */
+/** The way to models: passed on as it comes, without the keys, metered and told in the log.
+ *  Broken on purpose, each seen here: the agent's own headers passed on, credentials among them; keys in the query passed on. */
 import { expect } from "vitest";
 import { startScriptedModel, type ScriptedModel } from "../../../testkit/src/model/scripted-model.ts";
 import { startTestServer, test as base, type TestSandbox, type TestServer } from "../../../testkit/src/server.ts";
