@@ -43,6 +43,14 @@ function mask(call: VendorCall, text: string): string {
   return masked;
 }
 
+const WORDS = /"(?:text|content|delta|partial_json|thinking|arguments)"\s*:\s*"((?:[^"\\]|\\.)*)"/g;
+
+/** A key that is said in pieces stands in no line, and could still be put together: such an answer is not kept. */
+function isTelling(call: VendorCall, text: string): boolean {
+  const words = Array.from(text.matchAll(WORDS), ([, word]) => word).join("");
+  return mask(call, words) !== words;
+}
+
 /** Writes down answers that came to their end; others are not worth hearing again. */
 export function openRecorder(path: string, vendor: ModelVendor, rule: CassetteRule): ModelVendor {
   let written: Promise<unknown> = mkdir(dirname(path), { recursive: true });
@@ -57,6 +65,7 @@ export function openRecorder(path: string, vendor: ModelVendor, rule: CassetteRu
       yield chunk;
     }
     const text = mask(call, Buffer.concat(heard).toString("utf8"));
+    if (isTelling(call, text)) return;
     const type = answer.headers["content-type"];
     await keep({
       ...readFacts(rule, call),

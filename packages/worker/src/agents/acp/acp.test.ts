@@ -384,6 +384,17 @@ describe("an agent that misbehaves", () => {
     expect(peer.data("agent.tool_result")).toMatchObject([{ result: "one\ntwo\n", is_error: true }]);
   });
 
+  test("tells in the next turn how a call of the last one ended: that was told", async ({ start }) => {
+    const call = { sessionUpdate: "tool_call", toolCallId: "t", title: "run", kind: "execute", status: "in_progress" };
+    const { peer } = await start({ steps: [{ update: call }] });
+    await waits(peer);
+    const late = { sessionUpdate: "tool_call_update", toolCallId: "t", status: "completed", rawOutput: "late" };
+    peer.queue(JSON.stringify([{ update: late }]));
+    await peer.until(() => has(peer, "agent.completed", 2));
+    expect(peer.data("agent.tool_use")).toHaveLength(1);
+    expect(peer.data("agent.tool_result")).toMatchObject([{ tool_use_id: "t", is_error: true }]);
+  });
+
   test("uses an id twice, and ends what it never began", async ({ start }) => {
     const call = (more: object) => ({ update: { toolCallId: "t", ...more, sessionUpdate: "tool_call" } });
     const update = (more: object) => ({ update: { ...more, sessionUpdate: "tool_call_update" } });

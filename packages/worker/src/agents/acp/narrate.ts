@@ -138,7 +138,7 @@ const toDetail = (update: SessionUpdate) => {
 
 export function createNarrator(getTurn: () => number, clock: Clock): Narrator {
   const tools = new Map<string, OpenTool>();
-  /** Ended in this turn: said again, they are not opened again. */
+  /** Ended in this turn, or cut off by the end of the one before: said again, they are not opened again. */
   const ended = new Set<string>();
   let said: Said | undefined;
   let lastText = "";
@@ -302,8 +302,11 @@ export function createNarrator(getTurn: () => number, clock: Clock): Narrator {
     },
     stop: () => void (isStopping = true),
     finish(why) {
-      const events = [...flushText(), ...[...tools.values()].flatMap((open) => closeTool(open, why, true))];
+      const left = [...tools.values()];
+      const events = [...flushText(), ...left.flatMap((open) => closeTool(open, why, true))];
       ended.clear();
+      // The agent may tell later how they ended; it was told already.
+      for (const { id } of left) ended.add(id);
       isStopping = false;
       return events;
     },

@@ -1,7 +1,0 @@
-/** The real Codex over ACP: steered and interrupted in a tool, and gone on with in another sandbox. All scenarios: `npm run cards`. */
-import { describeAgentRuntime } from "../conformance/agent-runtime.ts";
-import { getAcpSubject, getMovedSession } from "./acp-subjects.ts";
-import { describeMovedSession } from "./moved-session.ts";
-
-describeMovedSession(getMovedSession("codex"));
-describeAgentRuntime(getAcpSubject("codex"), ["a message while a tool runs", "an interrupt while a tool runs"]);
