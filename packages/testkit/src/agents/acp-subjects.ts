@@ -68,6 +68,10 @@ const SUBJECTS: readonly AcpSubject[] = [
     permissions: false,
     deviations: [
       {
+        promise: "the agent's process dies in a tool: the tool that ran is told as ended, in error",
+        reason: "the process dies before its adapter has told of the call",
+      },
+      {
         promise: "the agent's process dies in a tool: its death is told",
         reason: "what dies is a process of its adapter, which lives on and refuses the prompt",
       },

@@ -63,7 +63,7 @@ export function describeMovedSession({ runtime, run, how }: MovedSession): void 
       await untilDone(second);
       expect(await read(server, second, "agent.resumed")).toMatchObject([{ how, from: first, files: "restored" }]);
       expect((await read(server, second, "agent.message")).at(-1)).toMatchObject({ content: "I remember." });
-      const asked = JSON.stringify(model.requests.at(-1)?.body);
+      const asked = JSON.stringify(model.requests.findLast(({ toolNames }) => toolNames.length > 0)?.body);
       for (const words of [PROMPT, "I write it down."]) expect(asked).toContain(words);
       const { body } = await server.call("POST", `/sandboxes/${second}/exec`, { body: { argv: ["cat", "notes.txt"] } });
       expect(body).toMatchObject({ stdout: "4711\n" });

@@ -26,7 +26,7 @@ async function readEvents(server: TestServer, id: string): Promise<readonly Stor
 }
 
 export function describeSmoke({ runtime, tool, toKey, secret }: Smoke): void {
-  describe(runtime, () => {
+  describe(`${runtime}`, () => {
     beforeAll(async () => void (await ensureAgent(runtime)));
 
     test("works in a sandbox, through the gateway, and finds no key there", async () => {
