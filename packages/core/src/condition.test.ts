@@ -121,3 +121,51 @@ test("a question is open until it is answered", () => {
   expect(fold(asked).open).toEqual({ r1: { seq: 7, atMs: ago(5) } });
   expect(fold(asked, event("agent.permission_answered", 4, { event_data: { request_id: "r1" } })).open).toEqual({});
 });
+
+/** Columns: minutes since the last work. A alive, I idle, S stuck, B busy. */
+const AGES = [0, 9.9, 10, 14.9, 15, 40] as const;
+const GRID: readonly (readonly [status: string | null, tool: string | null, cells: string])[] = [
+  [null, null, "AAAASS"],
+  ["running", null, "AAAASS"],
+  ["running", "Bash", "AAAABB"],
+  ["alive", null, "AAAASS"],
+  ["alive", "Bash", "AAAABB"],
+  ["idle", null, "AAIIII"],
+  ["idle", "Bash", "AAIIII"],
+  ["waiting", null, "AAIIII"],
+  ["waiting", "Bash", "AAIIII"],
+  ["degraded", null, "AAIIII"],
+  ["degraded", "Bash", "AAIIII"],
+];
+const LETTERS: Readonly<Record<string, Condition>> = { A: "alive", I: "idle", S: "stuck", B: "busy" };
+const CELLS = GRID.flatMap(([status, tool, cells]) =>
+  AGES.map((age, column) => [status, tool, age, LETTERS[cells[column] ?? ""]] as const),
+);
+/** What is asked before the grid is, with what it answers whatever stands in the grid. */
+const BEFORE: readonly (readonly [Partial<WatchFacts>, silentMinutes: number, Condition])[] = [
+  [{}, 0.75, "late"],
+  [{}, 1.25, "warned"],
+  [{}, 2, "dead"],
+  [{ completedMs: ago(5) }, 2, "dead"],
+  [{ completedMs: ago(4.9) }, 0, "done"],
+  [{ completedMs: ago(5) }, 0, "finished"],
+  [{ completedMs: ago(5), open: { q: { seq: 1, atMs: ago(1) } } }, 0, "finished"],
+  [{ open: { q: { seq: 1, atMs: ago(1) } } }, 0, "waiting"],
+  [{ open: { q: { seq: 1, atMs: ago(1) } } }, 2, "dead"],
+];
+
+test.for(CELLS)("every cell: status %s with tool %s, %d minutes without work", ([status, tool, age, expected]) => {
+  const facts = (silent: number): WatchFacts => ({
+    ...NO_WATCH_FACTS,
+    contactMs: ago(silent),
+    beat: status === null ? null : { atMs: ago(silent), status, tool },
+    workMs: ago(age),
+  });
+  for (const state of ["running", "completing", "completed"] as const) {
+    const decide = (given: WatchFacts) => decideCondition({ state, startedMs: ago(60), facts: given }, LIMITS, NOW);
+    expect(decide(facts(0)).condition).toBe(expected);
+    expect(decide({ ...facts(0), messageMs: ago(1) }).condition).toBe("alive");
+    for (const [more, silent, condition] of BEFORE)
+      expect(decide({ ...facts(silent), ...more }).condition, JSON.stringify([state, more, silent])).toBe(condition);
+  }
+});

@@ -1,6 +1,7 @@
 /** Looks after every run that has not ended: names its condition, speaks to the quiet, ends the dead, leaves the slow alone. */
 import { decideCondition, decideWatch, step, SANDBOX, type Finding, type WatchLimits } from "@drover/core";
 import { AppError, type Config, type SandboxId } from "@drover/contract";
+import { loadKept } from "../store/resume.ts";
 import { closeSandbox, lockSandboxes, revokeSandboxTokens } from "../store/sandboxes.ts";
 import { claimNudge, listWatched, saveCondition, type WatchedRow } from "../store/supervision.ts";
 import type { Deps } from "./deps.ts";
@@ -63,11 +64,19 @@ async function end(
       await closeSandbox(tx, id);
       await revokeSandboxTokens(tx, id);
     }
+    // Workers save as they go, the agent's memory every second and its files at every step: this says what there is.
+    const kept = await loadKept.one(tx, id);
     await append([
       draftTransition(deps.ids, row, { from: row.state, to: next.to, cause }, null),
       draftSandboxEvent(deps.ids, row, {
         eventType: "TERMINATED_IDLE",
-        data: { reason: cause, idle_duration_seconds: idleSeconds, task_id: row.task_id, transcript_saved: false },
+        data: {
+          reason: cause,
+          idle_duration_seconds: idleSeconds,
+          task_id: row.task_id,
+          transcript_saved: kept.transcript,
+          checkpoint_saved: kept.checkpoint,
+        },
       }),
     ]);
     return true;

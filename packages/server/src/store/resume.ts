@@ -19,6 +19,16 @@ export const listTranscripts = query(
   order by seq desc limit 20000`,
 );
 
+/** Whether anything of a run was kept that another could go on with. */
+export const loadKept = query(
+  "events.load_kept",
+  z.object({ transcript: z.boolean(), checkpoint: z.boolean() }),
+  [SAMPLE_ID],
+  (sandboxId: SandboxId) => sql`
+  select exists (select 1 from events where sandbox_id = ${sandboxId} and event_type = 'agent.transcript_saved') as transcript,
+    exists (select 1 from events where sandbox_id = ${sandboxId} and event_type = 'workspace.checkpoint') as checkpoint`,
+);
+
 const TELLING = [
   "agent.message",
   "agent.message_injected",
