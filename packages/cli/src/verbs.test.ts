@@ -266,6 +266,9 @@ describe("guardian and monitor", () => {
           waiting_for_answer: 1,
           interventions_last_hour: 0,
           events_last_minute: 12,
+          active_locks: 0,
+          recent_anomalies: 0,
+          critical_alerts: 0,
         });
       if (url.pathname.endsWith("/conductor")) return Response.json({ items: [], next_cursor: null });
       return Response.json({
@@ -275,6 +278,9 @@ describe("guardian and monitor", () => {
         system_health: "unknown",
         conditions: { alive: 3 },
         signals: {},
+        phase_distribution: {},
+        steering_types: {},
+        recent_duplicates: 0,
         last_analysis: null,
       });
     });

@@ -1,4 +1,6 @@
 /** Every HTTP endpoint of the product, below the API's base path; the nouns are in `endpoints/`. */
+import { alertEndpoints } from "./endpoints/alerts.ts";
+import { diagnosticEndpoints } from "./endpoints/diagnostic.ts";
 import { agentPackageEndpoints } from "./endpoints/agent-packages.ts";
 import { costEndpoints } from "./endpoints/costs.ts";
 import { credentialEndpoints } from "./endpoints/credentials.ts";
@@ -34,6 +36,8 @@ export const api = {
   ...guardianEndpoints,
   ...guardianActionEndpoints,
   ...monitorEndpoints,
+  ...alertEndpoints,
+  ...diagnosticEndpoints,
   ...agentPackageEndpoints,
   ...ticketEndpoints,
   ...taskEndpoints,

@@ -1,5 +1,8 @@
 import { expect, test } from "vitest";
 import {
+  countCoordinations,
+  countTerminations,
+  findDoubtful,
   computeAgentHealth,
   computeCoherence,
   computeSimilarity,
@@ -19,6 +22,8 @@ const agent = (more: Partial<AgentView> = {}): AgentView => ({
   files: [],
   commands: [],
   goal: "",
+  summary: "",
+  focus: "",
   ...more,
 });
 
@@ -104,4 +109,26 @@ test.for([
   [2, [0.4, 0.4], 0, "critical"],
 ] as const)("a system of %d agents with %o, %d in need, is %s", ([agents, alignments, need, health]) => {
   expect(decideSystemHealth(agents, alignments, need)).toBe(health);
+});
+
+test("only pairs that are neither alike nor different are worth a question, and no more than five", () => {
+  const twin = { files: ["x.ts", "y.ts"], goal: "fix login" };
+  const near = agent({ id: "c", files: ["y.ts", "z.ts"], goal: "fix login" });
+  const agents = [agent({ id: "a", ...twin }), agent({ id: "b", ...twin }), near, agent({ id: "d", files: ["q.ts"] })];
+  expect(findDoubtful(agents).map(([one, other]) => [one.id, other.id])).toEqual([
+    ["a", "c"],
+    ["b", "c"],
+  ]);
+  const many = Array.from({ length: 9 }, (_, index) =>
+    agent({ id: `n${index}`, files: ["s.ts", `${index}.ts`], goal: "fix it now" }),
+  );
+  expect(findDoubtful(many)).toHaveLength(5);
+});
+
+test("who says to be done is counted, and phases in which several work on what joins them", () => {
+  const summaries = ["Completed", "done.", "almost done", "resolved", ""];
+  expect(countTerminations(summaries.map((summary) => agent({ summary })))).toBe(3);
+  expect(countCoordinations([agent({ focus: "the API" }), agent()])).toBe(1);
+  expect(countCoordinations([agent({ focus: "the API" }), agent({ phase: "review" })])).toBe(0);
+  expect(countCoordinations([agent({ focus: "the form" }), agent()])).toBe(0);
 });

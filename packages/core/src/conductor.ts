@@ -10,6 +10,9 @@ export interface AgentView {
   readonly files: readonly string[];
   readonly commands: readonly string[];
   readonly goal: string;
+  /** As last judged; empty while nobody was. */
+  readonly summary: string;
+  readonly focus: string;
 }
 
 const clamp = (value: number): number => Math.min(1, Math.max(0, value));
@@ -76,6 +79,32 @@ export function findDuplicates(agents: readonly AgentView[]): readonly Duplicate
     .filter(({ similarity }) => similarity > DUPLICATE_SIMILARITY)
     .toSorted((a, b) => b.similarity - a.similarity);
 }
+
+/** Below it two runs are told apart without asking anybody. */
+const DOUBTFUL_SIMILARITY = 0.35;
+const MOST_DOUBTFUL = 5;
+
+/** Pairs that are neither clearly the same work nor clearly not: worth asking a model about, most alike first. */
+export function findDoubtful(agents: readonly AgentView[]): readonly (readonly [AgentView, AgentView])[] {
+  return agents
+    .flatMap((one, index) => agents.slice(index + 1).map((other) => [one, other] as const))
+    .map(([one, other]) => ({ pair: [one, other] as const, similarity: computeSimilarity(one, other) }))
+    .filter(({ similarity }) => similarity > DOUBTFUL_SIMILARITY && similarity <= DUPLICATE_SIMILARITY)
+    .toSorted((a, b) => b.similarity - a.similarity)
+    .slice(0, MOST_DOUBTFUL)
+    .map(({ pair }) => pair);
+}
+
+const DONE = /^(?:completed|finished|done|resolved)\.?$/i;
+const JOINING = /integration|interface|api|connection|communication|dependency|shared|common/i;
+
+export const countTerminations = (agents: readonly AgentView[]): number =>
+  agents.filter(({ summary }) => DONE.test(summary.trim())).length;
+
+export const countCoordinations = (agents: readonly AgentView[]): number =>
+  [...Map.groupBy(agents, (agent) => agent.phase).values()].filter(
+    (group) => group.length > 1 && group.some(({ focus }) => JOINING.test(focus)),
+  ).length;
 
 export type ConductorStatus = "no_agents" | "unknown" | "critical" | "warning" | "inefficient" | "optimal" | "normal";
 

@@ -1,7 +1,9 @@
 /** What is decided: pure functions and tables. */
 export * from "./access.ts";
 export * from "./address.ts";
+export * from "./alert.ts";
 export * from "./anomaly.ts";
+export * from "./diagnose.ts";
 export * from "./condition.ts";
 export * from "./conductor.ts";
 export * from "./critical-path.ts";

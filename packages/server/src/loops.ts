@@ -14,6 +14,8 @@ import { mendQueueOnce } from "./app/requeue-tasks.ts";
 import { tendTasksOnce } from "./app/tend-tasks.ts";
 import { watchSandboxesOnce } from "./app/watch-sandboxes.ts";
 
+import { deliverAlertsOnce } from "./app/deliver-alerts.ts";
+import { detectBlockingOnce, diagnoseTicketsOnce } from "./app/diagnose-tickets.ts";
 import { findAnomaliesOnce } from "./app/find-anomalies.ts";
 import { measureOnce } from "./app/measure.ts";
 import { runConductorOnce } from "./app/run-conductor.ts";
@@ -40,6 +42,9 @@ export const LOOPS: readonly LoopRow[] = [
   { name: "run-conductor", everyMs: 300_000, pass: runConductorOnce },
   { name: "measure", everyMs: 30_000, pass: measureOnce },
   { name: "find-anomalies", everyMs: 60_000, pass: findAnomaliesOnce },
+  { name: "deliver-alerts", everyMs: 5_000, pass: deliverAlertsOnce },
+  { name: "diagnose-tickets", isOrchestration: true, everyMs: 60_000, pass: diagnoseTicketsOnce },
+  { name: "detect-blocking", isOrchestration: true, everyMs: 300_000, pass: detectBlockingOnce },
   { name: "reap-sandboxes", everyMs: 5_000, pass: reapSandboxesOnce },
   { name: "deliver-webhooks", everyMs: 1_000, pass: deliverWebhooksOnce },
   { name: "follow-tasks", isOrchestration: true, everyMs: 1_000, wakeOn: ["STATE_CHANGED"], pass: followTasksOnce },

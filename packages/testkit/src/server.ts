@@ -100,6 +100,8 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
       databasePoolSize: 8,
       warmLocal: 0,
       warmDocker: 0,
+      // What fails in a test stays as the test left it.
+      diagnosticEnabled: false,
       adminToken: ADMIN_TOKEN,
       ...options.config,
     },

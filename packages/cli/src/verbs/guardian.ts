@@ -1,11 +1,13 @@
 /** drover guardian: what supervision sees of a run, and what it did. */
-import type { Intervention, Supervision } from "@drover/contract";
+import { Priority, type GuardianAction, type Intervention, type RunLook, type Supervision } from "@drover/contract";
 import { readFile } from "node:fs/promises";
 import type { GuardianScore } from "@drover/server";
 import { takePositionals } from "../arguments.ts";
 import { connect } from "../connection.ts";
 import { EXIT, UsageError } from "../exit-code.ts";
+import { printList } from "../list-text.ts";
 import { formatTable } from "../table.ts";
+import { cut, toSafeLine } from "../terminal.ts";
 import type { Arguments, Context, Verb } from "../verb.ts";
 
 const LATEST = 50;
@@ -70,15 +72,104 @@ async function evaluate(context: Context, args: Arguments, path: string): Promis
   return EXIT.ok;
 }
 
+const ACTION_TEXT = {
+  header: ["ID", "WHEN", "WHAT", "TAKEN BACK", "WHY"],
+  toRow: (one: GuardianAction) => [
+    one.action_id,
+    one.executed_at.slice(0, 19),
+    one.action_type.replaceAll("_", " "),
+    one.reverted_at === null ? "no" : "yes",
+    one.reason,
+  ],
+  nothing: "Nobody has acted in an emergency.",
+} as const;
+
+function requireReason(args: Arguments): string {
+  const reason = args.get("reason");
+  if (reason === undefined || reason.trim() === "")
+    throw new UsageError("--reason says why; it is kept for the record", guardian.name);
+  return reason;
+}
+
+function tellAction(context: Context, args: Arguments, done: GuardianAction): number {
+  if (args.has("json")) context.print(JSON.stringify(done, null, 2));
+  else printList(context, args, { items: [done] }, ACTION_TEXT);
+  return EXIT.ok;
+}
+
+async function actions(context: Context, args: Arguments): Promise<number> {
+  takePositionals(guardian, args, 1, 1);
+  const page = await connect(context, args).listGuardianActions(
+    { query: { limit: LATEST } },
+    { signal: context.signal },
+  );
+  printList(context, args, page, ACTION_TEXT);
+  return EXIT.ok;
+}
+
+async function cancel(context: Context, args: Arguments): Promise<number> {
+  const [, task_id = ""] = takePositionals(guardian, args, 2, 2);
+  const body = { task_id, reason: requireReason(args) };
+  const client = connect(context, args);
+  return tellAction(context, args, await client.emergencyCancelTask({ body }, { signal: context.signal }));
+}
+
+async function priority(context: Context, args: Arguments): Promise<number> {
+  const [, task_id = "", wanted = ""] = takePositionals(guardian, args, 3, 3);
+  const new_priority = Priority.safeParse(wanted.toUpperCase()).data;
+  if (new_priority === undefined) throw new UsageError(`${wanted} is no priority`, guardian.name);
+  const body = { task_id, new_priority, reason: requireReason(args) };
+  const client = connect(context, args);
+  return tellAction(context, args, await client.emergencyOverridePriority({ body }, { signal: context.signal }));
+}
+
+async function revert(context: Context, args: Arguments): Promise<number> {
+  const [, action_id = ""] = takePositionals(guardian, args, 2, 2);
+  const input = { params: { action_id }, body: { reason: requireReason(args) } };
+  return tellAction(
+    context,
+    args,
+    await connect(context, args).revertGuardianAction(input, { signal: context.signal }),
+  );
+}
+
+function formatLook(look: RunLook, width: number): readonly string[] {
+  const verdict =
+    look.analysis === null
+      ? "No judge has a verdict on it."
+      : `Judged ${look.analysis.alignment_score.toFixed(2)} by ${look.analysis.model}: ${look.analysis.trajectory_summary}`;
+  return [...formatSeen(look, width), cut(toSafeLine(verdict), width)];
+}
+
+async function look(context: Context, args: Arguments): Promise<number> {
+  const [, sandbox_id = ""] = takePositionals(guardian, args, 2, 2);
+  const input = { params: { sandbox_id }, query: { force: "true" as const } };
+  const seen = await connect(context, args).analyseNow(input, { signal: context.signal });
+  if (args.has("json")) context.print(JSON.stringify(seen, null, 2));
+  else for (const line of formatLook(seen, context.width)) context.print(line);
+  return EXIT.ok;
+}
+
+const ACTIONS: Readonly<Record<string, (context: Context, args: Arguments) => Promise<number>>> = {
+  actions,
+  cancel,
+  priority,
+  revert,
+  look,
+};
+
 export const guardian: Verb = {
   name: "guardian",
   summary: "What supervision sees of a run, and what the guardian did.",
-  usage: "[id | evaluate <corpus>] [flags]",
+  usage: "[id | look <id> | actions | cancel <task> | priority <task> <p> | revert <action> | evaluate <corpus>]",
   isRemote: true,
-  flags: [],
+  flags: [{ name: "reason", value: "text", doc: "For cancel, priority and revert: why." }],
   details:
-    "With an id: its condition, its signs of trouble with the events that make them, and what was done. Without: the latest of all. `evaluate` plays recorded runs (one JSON object a line) to the signals and tells precision, recall and delay; it needs no server.",
+    "With an id: its condition, its signs of trouble with the events that make them, and what was done. Without: the latest of all. `look` looks now and asks the judge. `cancel` fails a task at once, `priority` sets one against all else, `revert` takes either back; `actions` lists them. `evaluate` plays recorded runs (one JSON object a line) to the signals and tells precision, recall and delay; it needs no server.",
   async run(context, args) {
+    const [action = ""] = args.positionals;
+    const chosen = Object.hasOwn(ACTIONS, action) ? ACTIONS[action] : undefined;
+    if (chosen !== undefined) return chosen(context, args);
     const [sandbox_id, corpus] = takePositionals(guardian, args, 0, 2);
     if (sandbox_id === EVALUATE && corpus !== undefined) return evaluate(context, args, corpus);
     if (corpus !== undefined || sandbox_id === EVALUATE)

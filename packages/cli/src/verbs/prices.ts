@@ -36,12 +36,16 @@ async function set(context: Context, args: Arguments): Promise<number> {
   const [input, output] = [parseUsd(prices, args, "input"), parseUsd(prices, args, "output")];
   if (input === undefined || output === undefined)
     throw new UsageError("--input and --output say what a million tokens cost; both are needed", prices.name);
+  const window = args.get("window");
+  if (window !== undefined && !/^[1-9]\d{0,8}$/.test(window))
+    throw new UsageError(`--window takes a number of tokens, not ${JSON.stringify(window)}`, prices.name);
   const body = {
     model,
     input,
     output,
     cache_read: parseUsd(prices, args, "cache-read") ?? null,
     cache_write: parseUsd(prices, args, "cache-write") ?? null,
+    ...(window === undefined ? {} : { context_tokens: Number(window) }),
   };
   const one = await connect(context, args).putPrice({ body }, { signal: context.signal });
   if (args.has("json")) context.print(JSON.stringify(one, null, 2));
@@ -70,6 +74,7 @@ export const prices: Verb = {
     { name: "output", value: "usd", doc: "For set: a million tokens of output." },
     { name: "cache-read", value: "usd", doc: "For set: read from a cache." },
     { name: "cache-write", value: "usd", doc: "For set: written to a cache." },
+    { name: "window", value: "tokens", doc: "For set: how many tokens the model takes at once." },
   ],
   async run(context, args) {
     const [action = "list"] = args.positionals;

@@ -67,6 +67,8 @@ const SERVER_EVENT_TYPES = [
   "monitoring.health.check",
   "monitoring.system.updated",
   "monitoring.anomaly.detected",
+  "alert.fired",
+  "alert.resolved",
   "HEARTBEAT_RECEIVED",
   "HEARTBEAT_MISSED",
   "AGENT_STATUS_CHANGED",

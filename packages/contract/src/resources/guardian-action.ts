@@ -11,7 +11,7 @@ export const GuardianActionId = z
   .brand<"GuardianActionId">();
 export type GuardianActionId = z.infer<typeof GuardianActionId>;
 
-export const GuardianActionType = z.enum(["cancel_task", "override_priority"]);
+export const GuardianActionType = z.enum(["cancel_task", "override_priority", "reallocate_capacity"]);
 
 const Reason = z.string().min(1).max(2_000);
 
@@ -20,6 +20,14 @@ const Claims = { initiated_by: z.string().max(255).optional(), authority: z.int(
 
 export const EmergencyCancel = z.strictObject({ task_id: TaskId, reason: Reason, ...Claims });
 export const EmergencyPriority = z.strictObject({ task_id: TaskId, new_priority: Priority, reason: Reason, ...Claims });
+/** An agent is a sandbox, and its capacity is what its project may run at once; a project may be named in its place. */
+export const EmergencyReallocation = z.strictObject({
+  from_agent_id: z.string().min(1).max(100),
+  to_agent_id: z.string().min(1).max(100),
+  capacity: z.int().min(1).max(1_000),
+  reason: Reason,
+  ...Claims,
+});
 export const ActionRevert = z.strictObject({ reason: Reason, initiated_by: Claims.initiated_by });
 
 export const GuardianAction = z.object({

@@ -62,6 +62,14 @@ export const VerdictAnswer = z.object({
 });
 export type VerdictAnswer = z.infer<typeof VerdictAnswer>;
 
+/** What a judge answers about two runs. */
+export const DuplicateAnswer = z.object({
+  is_duplicate: z.boolean(),
+  similarity: z.number().min(0).max(1),
+  description: z.string(),
+});
+export type DuplicateAnswer = z.infer<typeof DuplicateAnswer>;
+
 export const GuardianAnalysis = z.object({
   id: z.string(),
   sandbox_id: SandboxId,
@@ -79,6 +87,11 @@ export const ConductorAnalysis = z.object({
   coherence_score: z.number().nullable(),
   system_status: z.string(),
   num_agents: z.int().nonnegative(),
+  duplicate_count: z.int().nonnegative().default(0),
+  /** Agents whose last verdict says that they are done. */
+  termination_count: z.int().nonnegative().default(0),
+  /** Phases in which several agents work on what joins their work. */
+  coordination_count: z.int().nonnegative().default(0),
   duplicates: z.array(z.object({ a: SandboxId, b: SandboxId, similarity: z.number(), files: z.array(z.string()) })),
   recommendations: z.array(z.string()),
   created_at: Timestamp,

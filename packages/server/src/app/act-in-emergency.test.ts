@@ -55,3 +55,27 @@ test("only an admin may, and only in their own project", async ({ server }) => {
   expect((await server.call("POST", "/guardian/intervention/cancel-task", { body, token: stranger })).status).toBe(404);
   expect((await server.call("GET", "/guardian/actions", { token: stranger })).body.items).toEqual([]);
 });
+
+test("room for tasks moves from one agent's project to another's, never all of it, and back", async ({ server }) => {
+  const [giver, taker] = [await server.createProject(), await server.createProject()];
+  await server.call("PATCH", `/projects/${giver}`, { body: { settings: { max_concurrent_tasks: 4 } } });
+  const from = await server.createSandbox({ project_id: giver });
+  const to = await server.createSandbox({ project_id: taker });
+  const roomOf = async (id: string) => (await server.call("GET", `/projects/${id}`)).body.settings.max_concurrent_tasks;
+  const post = (capacity: number, more: object = {}, token?: string) =>
+    server.call("POST", "/guardian/intervention/reallocate", {
+      body: { from_agent_id: from.id, to_agent_id: to.id, capacity, reason: "the other is late", ...more },
+      ...(token === undefined ? {} : { token }),
+    });
+  const usual = server.deps.config.maxConcurrentTasksPerProject;
+  const moved = await post(3);
+  expect(moved.body).toMatchObject({ action_type: "reallocate_capacity", target_entity: to.id });
+  expect([await roomOf(giver), await roomOf(taker)]).toEqual([1, usual + 3]);
+  expect((await post(1)).status).toBe(422);
+  expect((await post(1, { to_agent_id: giver })).status).toBe(422);
+  expect((await post(1, { from_agent_id: "drover-00000000-000000" })).status).toBe(404);
+  const admin = (await server.createToken("admin", giver)).token;
+  expect((await post(1, {}, admin)).status).toBe(403);
+  await server.call("POST", `/guardian/actions/${moved.body.action_id}/revert`, { body: { reason: "it is done" } });
+  expect([await roomOf(giver), await roomOf(taker)]).toEqual([4, undefined]);
+});

@@ -5,6 +5,7 @@ import {
   type GuardianAction,
   type GuardianActionId,
   type JsonObject,
+  type ProjectId,
   type TaskId,
   type Priority,
 } from "@drover/contract";
@@ -22,6 +23,7 @@ import type { Person } from "./credential.ts";
 import { parseCursor } from "./cursor.ts";
 import type { Deps } from "./deps.ts";
 import { draftEvent, writeWithEvents } from "./event-log.ts";
+import { moveRoom, moveRoomBack } from "./reallocate-capacity.ts";
 import { changeTaskFields, failTask, requireTask, retryTask } from "./manage-tasks.ts";
 
 const Position = z
@@ -118,6 +120,30 @@ export async function overridePriority(
   });
 }
 
+export async function reallocate(
+  deps: Deps,
+  actor: Person,
+  input: {
+    readonly from_agent_id: string;
+    readonly to_agent_id: string;
+    readonly capacity: number;
+    readonly reason: string;
+  },
+): Promise<GuardianAction> {
+  const { from_agent_id: from, to_agent_id: to, capacity, reason } = input;
+  const moved = await moveRoom(deps, actor, { from, to, capacity });
+  const { fromId, toId } = moved;
+  return record(deps, {
+    project_id: toId,
+    action_type: "reallocate_capacity",
+    target_entity: to,
+    reason,
+    initiated_by: actor.tokenId,
+    before_state: { from_project_id: fromId, to_project_id: toId, ...moved.before },
+    after_state: { from_project_id: fromId, to_project_id: toId, ...moved.after, capacity },
+  });
+}
+
 async function loadMine(deps: Deps, actor: Person, id: GuardianActionId): Promise<ActionRow> {
   const row = await loadAction.maybe(deps.db, id);
   if (row === undefined || !isMine(actor, row.project_id)) throw new AppError("action.not_found");
@@ -134,6 +160,12 @@ const UNDO: Readonly<
   cancel_task: (deps, actor, id) => retryTask(deps, actor, id),
   override_priority: (deps, actor, id, before) =>
     changeTaskFields(deps, actor, id, { priority: before["priority"] as Priority }),
+  reallocate_capacity: (deps, actor, _id, before) =>
+    moveRoomBack(deps, actor, {
+      fromId: before["from_project_id"] as ProjectId,
+      toId: before["to_project_id"] as ProjectId,
+      before: { from: before["from"] as number | null, to: before["to"] as number | null },
+    }),
 };
 
 export async function revertAction(

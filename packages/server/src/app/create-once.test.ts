@@ -82,6 +82,11 @@ const REQUESTS: Readonly<Record<string, ToRequest>> = {
     body: { phase_id: "PHASE_TESTING" },
     other: { phase_id: "PHASE_DEPLOYMENT" },
   }),
+  createAlertRule: (_, unique) => ({
+    path: "/monitor/alert-rules",
+    body: { name: unique, metric: "tokens", comparison: "above", threshold: 1e9 },
+    other: { name: unique, metric: "tokens", comparison: "above", threshold: 2e9 },
+  }),
   createTicket: (_, unique) => ({
     path: "/tickets",
     body: { title: unique, force_create: true },
@@ -101,7 +106,15 @@ const REQUESTS: Readonly<Record<string, ToRequest>> = {
 };
 
 /** They need more than a sandbox of provider `external`, and are held to it beside what they are about. */
-const NOT_HERE = ["startDemo", "answerPermission", "startBranch", "finishBranch", "createPull", "reportDiscovery"];
+const NOT_HERE = [
+  "triggerDiagnostic",
+  "startDemo",
+  "answerPermission",
+  "startBranch",
+  "finishBranch",
+  "createPull",
+  "reportDiscovery",
+];
 
 test("every endpoint that creates something is held to this", () => {
   const creating = Object.entries(api as Record<string, Endpoint>)

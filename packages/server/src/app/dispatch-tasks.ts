@@ -125,6 +125,8 @@ async function assign(deps: Deps, order: Order, branch: string | null, signal: A
   return made !== undefined;
 }
 
+const BROKE_SECONDS = 30;
+
 /** A spawn that fails is a failed try; a validator's goes back to wait for another. */
 async function giveBack(deps: Deps, order: Order, error: unknown): Promise<void> {
   const detail = error instanceof AppError ? error.message : String(error);
@@ -135,6 +137,13 @@ async function giveBack(deps: Deps, order: Order, error: unknown): Promise<void>
   if (order.kind === "work" && isGit) {
     const restMs = (error.retryAfterSeconds ?? REST_SECONDS) * 1_000;
     const notBefore = error.code === "git.conflict" ? null : new Date(deps.clock.now().getTime() + restMs);
+    const release = { on: "released", reason: detail, patch: { claimed_by: null, not_before: notBefore } } as const;
+    await changeTask(deps, order.task.id, (row) => (row.status === "claiming" && isMine(row) ? release : undefined));
+    return;
+  }
+  // Nothing is held against a task that there is no money for: it waits until somebody raises the budget.
+  if (order.kind === "work" && error instanceof AppError && error.code === "budget.exceeded") {
+    const notBefore = new Date(deps.clock.now().getTime() + BROKE_SECONDS * 1_000);
     const release = { on: "released", reason: detail, patch: { claimed_by: null, not_before: notBefore } } as const;
     await changeTask(deps, order.task.id, (row) => (row.status === "claiming" && isMine(row) ? release : undefined));
     return;

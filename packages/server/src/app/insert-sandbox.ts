@@ -8,6 +8,7 @@ import { insertSandbox, type SandboxRow } from "../store/sandboxes.ts";
 import type { Deps } from "./deps.ts";
 import { draftSandboxEvent, draftTransition, type EventDraft } from "./event-log.ts";
 import { limitSandbox } from "./manage-budgets.ts";
+import { requireMoney } from "./require-money.ts";
 import { toSandboxBranch } from "./sandbox-branch.ts";
 
 export interface Request {
@@ -40,6 +41,7 @@ export async function insertSandboxRow(
     resources,
     ...spec
   } = input;
+  await requireMoney(tx, projectId, task_id ?? null);
   const id = deps.ids.sandbox(task_id);
   const isHosted = branch === undefined && repo === undefined && (await findRepository.one(tx, projectId)).is_there;
   const row = await insertSandbox.one(tx, {

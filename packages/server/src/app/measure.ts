@@ -15,6 +15,7 @@ import {
   type Figure,
   type MetricCursor,
 } from "../store/metrics.ts";
+import { judgeAlerts } from "./judge-alerts.ts";
 import { tellHealth } from "./check-health.ts";
 import type { Deps } from "./deps.ts";
 import { writeWithEvents } from "./event-log.ts";
@@ -88,7 +89,8 @@ async function coarsen(
 
 /** False when this half minute is measured already, or another replica is at it. */
 export async function measureOnce(deps: Deps): Promise<{ isMeasured: boolean }> {
-  return writeWithEvents(deps, async (tx, append) => {
+  const afterwards: (() => void)[] = [];
+  const measured = await writeWithEvents(deps, async (tx, append) => {
     const cursor = await lockMetricCursor.maybe(tx);
     const now = deps.clock.now();
     const slot = toSlot(now.getTime(), RAW_SECONDS);
@@ -98,6 +100,8 @@ export async function measureOnce(deps: Deps): Promise<{ isMeasured: boolean }> 
     await insertFigures(tx, slot, figures);
     const rolled = await coarsen(tx, cursor, now);
     const told = await tellHealth(tx, deps, cursor.health);
+    const alerts = await judgeAlerts(tx, deps, figures, now);
+    afterwards.push(...alerts.afterwards);
     await saveMetricCursor(tx, {
       at: now,
       event_seq: head,
@@ -105,7 +109,10 @@ export async function measureOnce(deps: Deps): Promise<{ isMeasured: boolean }> 
       totals: addTotals(cursor.totals, figures),
       health: told.health,
     });
-    if (told.events.length > 0) await append(told.events);
+    const events = [...told.events, ...alerts.events];
+    if (events.length > 0) await append(events);
     return { isMeasured: true };
   });
+  for (const act of afterwards) act();
+  return measured;
 }

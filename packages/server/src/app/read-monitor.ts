@@ -66,6 +66,7 @@ export async function pageConductorAnalyses(deps: Deps, actor: Person, query: Pa
   const rows = await listConductorAnalyses(deps.db, actor.grant.projectId, before, query.limit + 1);
   const items = rows.slice(0, query.limit).map(({ position: _position, created_at, ...row }): ConductorAnalysis => ({
     ...row,
+    duplicate_count: row.duplicates.length,
     created_at: created_at.toISOString(),
   }));
   return { items, next_cursor: toNext(rows, query.limit) };

@@ -39,7 +39,7 @@ const toStanding = (row: BudgetRow) => ({
   warnShare: row.warn_share,
 });
 
-const nameScope = ({ scope_type, scope_id }: BudgetRow) =>
+export const nameScope = ({ scope_type, scope_id }: BudgetRow) =>
   scope_id === null ? scope_type : `${scope_type} ${scope_id}`;
 
 export const toBudgetData = (row: BudgetRow): JsonObject => ({
@@ -50,7 +50,7 @@ export const toBudgetData = (row: BudgetRow): JsonObject => ({
   spent_usd: row.spent_usd,
 });
 
-const usd = (amount: number) => `$${amount.toFixed(amount < 1 ? 4 : 2)}`;
+export const usd = (amount: number) => `$${amount.toFixed(amount < 1 ? 4 : 2)}`;
 
 const toRefusal = (row: BudgetRow, estimateUsd: number): string =>
   `the budget of ${nameScope(row)} is used up: ${usd(row.spent_usd)} of ${usd(row.limit_usd)} are spent and this call is expected to cost ` +

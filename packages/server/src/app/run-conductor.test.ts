@@ -1,7 +1,9 @@
 import { expect } from "vitest";
 import { test } from "../../../testkit/src/server.ts";
+import { NO_JUDGE } from "../ports/judge.ts";
 import { runConductorOnce } from "./run-conductor.ts";
 
+const never = new AbortController().signal;
 const edit = (file_path: string) => ({ event_type: "agent.file_edited", event_data: { turn: 1, file_path } });
 
 test("agents that change the same files for the same goal are told as duplicates, to those who may see them", async ({
@@ -14,7 +16,7 @@ test("agents that change the same files for the same goal are told as duplicates
   );
   for (const [index, box] of boxes.entries())
     await box.post({ events: index === 2 ? [edit("docs/a.md")] : [edit("src/form.ts"), edit("src/user.ts")] });
-  await runConductorOnce(server.deps);
+  await runConductorOnce(server.deps, never);
 
   const { token } = await server.createToken("viewer", project);
   const { items } = (await server.call("GET", "/monitor/conductor", { token })).body;
@@ -33,4 +35,36 @@ test("agents that change the same files for the same goal are told as duplicates
     average_alignment: null,
     system_health: "unknown",
   });
+});
+
+test("where files leave a doubt a judge is asked, and without its answer doubt is no duplicate", async ({ server }) => {
+  const project_id = await server.createProject();
+  const prompts = ["Make the form remember the user", "Let the form keep the user"];
+  const boxes = await Promise.all(prompts.map((prompt) => server.createSandbox({ prompt, project_id })));
+  for (const box of boxes) await box.post({ events: [edit("src/form.ts"), edit(`src/${box.id}.ts`)] });
+  const shown: string[] = [];
+  const withAnswer = (answer: object | undefined) => ({
+    ...server.deps,
+    judge: {
+      ...NO_JUDGE,
+      isThere: true,
+      compare: async ({ first, second, marker }: { first: string; second: string; marker: string }) => {
+        shown.push(`${first} ${second}`);
+        expect(marker).toMatch(/^[0-9a-f]{24}$/);
+        return answer as never;
+      },
+    },
+  });
+  const newest = async () => {
+    const { token } = await server.createToken("viewer", project_id);
+    return (await server.call("GET", "/monitor/conductor?limit=1", { token })).body.items[0];
+  };
+  await runConductorOnce(withAnswer(undefined), never);
+  expect(await newest()).toMatchObject({ duplicates: [], duplicate_count: 0 });
+  await runConductorOnce(withAnswer({ is_duplicate: true, similarity: 0.9, description: "both" }), never);
+  expect(await newest()).toMatchObject({
+    duplicates: [{ similarity: 0.9, files: ["src/form.ts"] }],
+    duplicate_count: 1,
+  });
+  expect(shown.some((text) => text.includes("Files: src/"))).toBe(true);
 });

@@ -2,10 +2,15 @@
 import { randomBytes } from "node:crypto";
 import {
   computeCoherence,
+  countCoordinations,
+  countTerminations,
   decideConductorStatus,
+  DUPLICATE_SIMILARITY,
+  findDoubtful,
   findDuplicates,
   listRecommendations,
   type AgentView,
+  type Duplicate,
 } from "@drover/core";
 import { insertConductorAnalysis, listStanding, listTouched, type StandingRow } from "../store/analyses.ts";
 import type { Deps } from "./deps.ts";
@@ -26,21 +31,54 @@ async function toView(deps: Deps, row: StandingRow): Promise<AgentView> {
     files: touched.filter(({ kind }) => kind === "file").map(({ what }) => what),
     commands: touched.filter(({ kind }) => kind === "command").map(({ what }) => what),
     goal: row.prompt ?? "",
+    summary: row.verdict?.trajectory_summary ?? "",
+    focus: row.verdict?.current_focus ?? "",
   };
 }
 
+const GOAL_CHARACTERS = 2_000;
+const LISTED = 50;
+
+const describe = ({ goal, files, commands }: AgentView): string =>
+  [
+    `Goal: ${goal.slice(0, GOAL_CHARACTERS)}`,
+    `Files: ${files.slice(0, LISTED).join(", ")}`,
+    `Commands: ${commands.slice(0, LISTED).join("; ")}`,
+  ].join("\n");
+
+/** What is measured first; a model only where that leaves a doubt. Without one, or without its answer, doubt is no duplicate. */
+async function findAllDuplicates(
+  deps: Deps,
+  agents: readonly AgentView[],
+  signal: AbortSignal,
+): Promise<readonly Duplicate[]> {
+  const sure = findDuplicates(agents);
+  if (!deps.judge.isThere) return sure;
+  const judged: Duplicate[] = [];
+  for (const [one, other] of findDoubtful(agents)) {
+    const marker = randomBytes(12).toString("hex");
+    const answer = await deps.judge.compare({ first: describe(one), second: describe(other), marker }, signal);
+    if (answer?.is_duplicate !== true || answer.similarity <= DUPLICATE_SIMILARITY) continue;
+    const files = one.files.filter((file) => other.files.includes(file)).slice(0, 20);
+    judged.push({ a: one.id, b: other.id, similarity: answer.similarity, files });
+  }
+  return [...sure, ...judged];
+}
+
 /** One analysis over all, and one for each project that has agents: who may see one project sees that one. */
-export async function runConductorOnce(deps: Deps): Promise<{ analyses: number }> {
+export async function runConductorOnce(deps: Deps, signal: AbortSignal): Promise<{ analyses: number }> {
   const rows = await listStanding(deps.db, null, FRESH_SECONDS, MOST);
   if (rows.length === 0) return { analyses: 0 };
   const views = new Map(await Promise.all(rows.map(async (row) => [row.id, await toView(deps, row)] as const)));
+  const all = await findAllDuplicates(deps, [...views.values()], signal);
   const projects = [null, ...new Set(rows.map((row) => row.project_id))];
   for (const projectId of projects) {
     const agents = rows
       .filter((row) => projectId === null || row.project_id === projectId)
       .flatMap((row) => views.get(row.id) ?? []);
     const coherence = computeCoherence(agents);
-    const duplicates = findDuplicates(agents);
+    const ids = new Set(agents.map((agent) => agent.id));
+    const duplicates = all.filter(({ a, b }) => ids.has(a) && ids.has(b));
     const status = decideConductorStatus(agents.length, coherence, duplicates.length);
     const id = `con-${randomBytes(6).toString("hex")}`;
     await writeWithEvents(deps, async (tx, append) => {
@@ -51,6 +89,8 @@ export async function runConductorOnce(deps: Deps): Promise<{ analyses: number }
         status,
         agents: agents.length,
         duplicates,
+        terminations: countTerminations(agents),
+        coordinations: countCoordinations(agents),
         recommendations: listRecommendations(agents, coherence, duplicates),
       });
       await append([

@@ -201,3 +201,29 @@ test("budgets of a ticket and of a task are over their sandboxes", async ({ serv
   expect(body).toMatchObject({ record_count: 1, breakdown: [{ model: MODEL }] });
   expect(body.total_cost).toBeCloseTo(1.5, 9);
 });
+
+test("nothing new is begun under a budget that is used up; raised, it is", async ({ server, model }) => {
+  model.setScript(() => DEAR);
+  const project_id = await server.createProject();
+  const budget = await server.call("POST", "/budgets", {
+    body: { scope_type: "project", scope_id: project_id, limit_amount: 1 },
+  });
+  const first = await server.createSandbox({ project_id });
+  expect((await ask(server, first)).status).toBe(200);
+  const refused = await server.call("POST", "/sandboxes", { body: { provider: "external", project_id } });
+  expect(refused).toMatchObject({ status: 402, body: { type: "urn:drover:error:budget.exceeded" } });
+  expect(refused.body.detail).toContain(budget.body.id);
+  expect((await server.call("POST", "/sandboxes", { body: { provider: "external" } })).status).toBe(201);
+
+  // A task waits for the money and has not failed.
+  await server.call("PATCH", `/projects/${project_id}`, {
+    body: { autonomous_execution_enabled: true, settings: { provider: "external" } },
+  });
+  const { body: ticket } = await server.call("POST", "/tickets", { body: { title: "broke", project_id } });
+  const { body: task } = await server.call("POST", "/tasks", { body: { ticket_id: ticket.id, title: "one" } });
+  const read = async () => (await server.call("GET", `/tasks/${task.id}`)).body;
+  await expect.poll(async () => (await read()).status_reason).toContain("is used up");
+  expect(await read()).toMatchObject({ status: "pending", retry_count: 0 });
+  await server.call("PATCH", `/budgets/${budget.body.id}`, { body: { limit_amount: 100 } });
+  expect((await server.call("POST", "/sandboxes", { body: { provider: "external", project_id } })).status).toBe(201);
+});

@@ -31,6 +31,7 @@ import { startDemo } from "../app/start-demo.ts";
 import { person, worker, type Handlers } from "./context.ts";
 import { costHandlers } from "./serve-costs.ts";
 import { guardianHandlers } from "./serve-guardian.ts";
+import { alertHandlers } from "./serve-alerts.ts";
 import { monitorHandlers } from "./serve-monitor.ts";
 import { webhookHandlers } from "./serve-webhooks.ts";
 import { coordinationHandlers } from "./serve-coordination.ts";
@@ -202,4 +203,5 @@ export const handlers: Handlers = {
   ...guardianHandlers,
   ...monitorHandlers,
   ...webhookHandlers,
+  ...alertHandlers,
 };

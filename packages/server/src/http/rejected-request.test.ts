@@ -58,6 +58,8 @@ async function buildWorld(server: TestServer): Promise<World> {
   const foreign = await server.createSandbox({ project_id: await server.createProject() });
   const fenced = await server.createSandbox({ project_id: projectId });
   const ended = await server.createSandbox({ project_id: projectId });
+  // Made when somebody first looks, and passes of the server look too.
+  await server.call("GET", `/projects/${projectId}/git`);
   const { body: sent } = await server.call("POST", `/sandboxes/${mine.id}/messages`, { body: { content: "go on" } });
   await server.call("POST", `/sandboxes/${fenced.id}/messages`, { body: { content: "go on" } });
   const { body: stored } = await mine.post({ event_type: "agent.file_edited", event_data: { full_diff: "x" } });
@@ -194,6 +196,7 @@ const BODIES: { readonly [Name in EndpointName]: Readonly<Record<string, unknown
   listInterventions: undefined,
   emergencyCancelTask: { task_id: NOBODY, reason: "a" },
   emergencyOverridePriority: { task_id: NOBODY, new_priority: "LOW", reason: "a" },
+  emergencyReallocate: { from_agent_id: "drover-00000000-000000", to_agent_id: "x", capacity: 1, reason: "a" },
   listGuardianActions: undefined,
   getGuardianAction: undefined,
   revertGuardianAction: { reason: "a" },
@@ -205,6 +208,17 @@ const BODIES: { readonly [Name in EndpointName]: Readonly<Record<string, unknown
   listAnomalies: undefined,
   acknowledgeAnomaly: undefined,
   getMonitorStatus: undefined,
+  listAlertRules: undefined,
+  createAlertRule: { name: "a rejected rule", metric: "tokens", comparison: "above", threshold: 1 },
+  getAlertRule: undefined,
+  changeAlertRule: { name: "a rejected name" },
+  deleteAlertRule: undefined,
+  listAlerts: undefined,
+  acknowledgeAlert: undefined,
+  listStuckTickets: undefined,
+  listDiagnosticRuns: undefined,
+  getDiagnosticRun: undefined,
+  triggerDiagnostic: undefined,
   analyseNow: undefined,
   analyseInEmergency: { sandbox_ids: ["drover-00000000-000000"] },
   answerPermission: { decision: "deny" },

@@ -1,6 +1,13 @@
 /** Which use case answers which endpoint of supervision. */
 import type { guardianActionEndpoints, guardianEndpoints } from "@drover/contract";
-import { cancelInEmergency, getAction, overridePriority, pageActions, revertAction } from "../app/act-in-emergency.ts";
+import {
+  cancelInEmergency,
+  getAction,
+  overridePriority,
+  pageActions,
+  reallocate,
+  revertAction,
+} from "../app/act-in-emergency.ts";
 import { pageAnalyses, pageConductorAnalyses, readDashboard, readMonitorHealth } from "../app/read-monitor.ts";
 import { pageInterventions, readSupervision } from "../app/read-supervision.ts";
 import { person, type Handlers } from "./context.ts";
@@ -17,6 +24,7 @@ export const guardianHandlers: Pick<Handlers, Names> = {
 
   emergencyCancelTask: (context, { body }) => cancelInEmergency(context.deps, person(context), body),
   emergencyOverridePriority: (context, { body }) => overridePriority(context.deps, person(context), body),
+  emergencyReallocate: (context, { body }) => reallocate(context.deps, person(context), body),
   listGuardianActions: (context, { query }) => pageActions(context.deps, person(context), query),
   getGuardianAction: (context, { params }) => getAction(context.deps, person(context), params.action_id),
   revertGuardianAction: (context, { params, body }) =>

@@ -1,5 +1,5 @@
 /** A model that judges a run. */
-import type { VerdictAnswer } from "@drover/contract";
+import type { DuplicateAnswer, VerdictAnswer } from "@drover/contract";
 
 export interface Judgement {
   readonly verdict: VerdictAnswer;
@@ -15,6 +15,11 @@ export interface Judge {
     run: { readonly goal: string; readonly transcript: string; readonly marker: string },
     signal: AbortSignal,
   ): Promise<Judgement | undefined>;
+  /** Whether two runs, described as data between the marker's lines, do the same work. */
+  compare(
+    pair: { readonly first: string; readonly second: string; readonly marker: string },
+    signal: AbortSignal,
+  ): Promise<DuplicateAnswer | undefined>;
 }
 
-export const NO_JUDGE: Judge = { isThere: false, judge: async () => undefined };
+export const NO_JUDGE: Judge = { isThere: false, judge: async () => undefined, compare: async () => undefined };

@@ -110,6 +110,8 @@ const ConductorAnalysisRow = z.object({
   coherence_score: z.number().nullable(),
   system_status: z.string(),
   num_agents: z.number(),
+  termination_count: z.number(),
+  coordination_count: z.number(),
   duplicates: ConductorAnalysis.shape.duplicates,
   recommendations: z.array(z.string()),
   created_at: z.date(),
@@ -125,6 +127,8 @@ export const insertConductorAnalysis = command(
       coherence: null,
       status: "no_agents",
       agents: 0,
+      terminations: 0,
+      coordinations: 0,
       duplicates: [],
       recommendations: [],
     },
@@ -135,11 +139,14 @@ export const insertConductorAnalysis = command(
     readonly coherence: number | null;
     readonly status: string;
     readonly agents: number;
+    readonly terminations: number;
+    readonly coordinations: number;
     readonly duplicates: readonly unknown[];
     readonly recommendations: readonly string[];
   }) => sql`
-  insert into conductor_analyses (id, project_id, coherence_score, system_status, num_agents, duplicates, recommendations)
-  values (${one.id}, ${one.projectId}, ${one.coherence}, ${one.status}, ${one.agents}, ${json(one.duplicates)}::jsonb,
+  insert into conductor_analyses (id, project_id, coherence_score, system_status, num_agents, termination_count, coordination_count,
+    duplicates, recommendations)
+  values (${one.id}, ${one.projectId}, ${one.coherence}, ${one.status}, ${one.agents}, ${one.terminations}, ${one.coordinations}, ${json(one.duplicates)}::jsonb,
     ${json(one.recommendations)}::jsonb)`,
 );
 
@@ -148,7 +155,7 @@ export const listConductorAnalyses = query(
   ConductorAnalysisRow,
   [null, undefined, 10],
   (projectId: string | null, before: number | undefined, limit: number) => sql`
-  select id, position, coherence_score, system_status, num_agents, duplicates, recommendations, created_at from conductor_analyses
+  select id, position, coherence_score, system_status, num_agents, termination_count, coordination_count, duplicates, recommendations, created_at from conductor_analyses
   where project_id is not distinct from ${projectId} ${before === undefined ? empty : sql`and position < ${before}`}
   order by position desc limit ${limit}`,
 );

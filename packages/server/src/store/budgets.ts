@@ -161,6 +161,15 @@ export const countBudgets = query(
   { prepared: true },
 );
 
+/** Those that are used up: nothing new is begun under them. */
+export const listSpentBudgets = query(
+  "budgets.spent_over",
+  BudgetRow,
+  [SAMPLE_SCOPE],
+  (scope: BudgetScope) => sql`
+  select ${columns} from budgets b where ${isOver(scope)} and b.spent_usd >= b.limit_usd order by b.id limit 100`,
+);
+
 /** In the order of ids, so that two calls never wait for each other. Sums of reservations are asked for after it: they are
  *  what others held when the lock was given, not when it was asked for. */
 export const lockBudgets = query(

@@ -106,6 +106,7 @@ export async function startServerUnderFire(directory: string, tally: Tally): Pro
     DROVER_ADMIN_TOKEN: ADMIN_TOKEN,
     DROVER_LOG_LEVEL: "warn",
     DROVER_DEMO: "false",
+    DIAGNOSTIC_ENABLED: "false",
   };
   const complaints: string[] = [];
   const giveUp = new AbortController();

@@ -33,7 +33,9 @@ const interventionsOf = async (server: TestServer, id: SandboxId) =>
   (await server.call("GET", `/guardian/interventions?sandbox_id=${id}`)).body.items;
 const POLL = { timeout: FACT_MS, interval: 100 };
 
-const read = (file: string) => ({ tool_use: { name: "Read", input: { file_path: file }, result: `what ${file} says` } });
+const read = (file: string) => ({
+  tool_use: { name: "Read", input: { file_path: file }, result: `what ${file} says` },
+});
 
 test("an agent that drifts is nudged in the turn that runs, follows, and the record says that it helped", async () => {
   await using server = await startSupervised();
@@ -61,10 +63,12 @@ test("an agent that drifts is nudged in the turn that runs, follows, and the rec
   const [injected] = await eventsOf(server, id, "agent.message_injected");
   expect(injected?.event_data).toMatchObject({ message_type: "guardian_nudge", turn: edit?.event_data["turn"] });
   expect(await eventsOf(server, id, "agent.turn_complete")).toEqual([]);
-  await expect.poll(async () => {
-    await runGuardianOnce(later(server, 1), never);
-    return interventionsOf(server, id);
-  }, POLL).toMatchObject([{ outcome: "helped", injected_seq: injected?.seq, settled_at: expect.any(String) }]);
+  await expect
+    .poll(async () => {
+      await runGuardianOnce(later(server, 1), never);
+      return interventionsOf(server, id);
+    }, POLL)
+    .toMatchObject([{ outcome: "helped", injected_seq: injected?.seq, settled_at: expect.any(String) }]);
   expect((await server.call("GET", `/sandboxes/${id}`)).body.state).toBe("running");
 });
 
@@ -95,11 +99,15 @@ test("a build of forty minutes whose worker beats is left alone", async () => {
   await server.db.tx(async (tx) => {
     const forty = sql`interval '40 minutes'`;
     await tx.query(sql`update events set created_at = created_at - ${forty} where sandbox_id = ${id}`);
-    await tx.query(sql`update sandboxes set started_at = started_at - ${forty}, created_at = created_at - ${forty} where id = ${id}`);
+    await tx.query(
+      sql`update sandboxes set started_at = started_at - ${forty}, created_at = created_at - ${forty} where id = ${id}`,
+    );
     await tx.query(sql`delete from supervision where sandbox_id = ${id}`);
   });
   const agedSeq = (await eventsOf(server, id, "agent.heartbeat")).at(-1)?.seq ?? 0;
-  await expect.poll(async () => (await eventsOf(server, id, "agent.heartbeat")).at(-1)?.seq, POLL).toBeGreaterThan(agedSeq);
+  await expect
+    .poll(async () => (await eventsOf(server, id, "agent.heartbeat")).at(-1)?.seq, POLL)
+    .toBeGreaterThan(agedSeq);
   expect((await eventsOf(server, id, "agent.heartbeat")).at(-1)?.event_data).toMatchObject({ tool: "Bash" });
 
   expect(await superviseRunsOnce(later(server, 0))).toMatchObject({ nudged: 0, ended: 0 });
