@@ -12,6 +12,8 @@ export interface Endpoint {
   readonly access: Access;
   /** What a person's role must allow on the target. Workers and open endpoints have none. */
   readonly verb?: Verb;
+  /** Also open to whoever has a link to watch the sandbox that the path names. */
+  readonly isShared?: true;
   readonly summary: string;
   readonly params?: z.ZodObject;
   readonly query?: z.ZodObject;

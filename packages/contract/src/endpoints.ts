@@ -15,6 +15,7 @@ import { monitorEndpoints } from "./endpoints/monitor.ts";
 import { messageEndpoints } from "./endpoints/messages.ts";
 import { permissionEndpoints } from "./endpoints/permissions.ts";
 import { projectEndpoints } from "./endpoints/projects.ts";
+import { replayEndpoints } from "./endpoints/replay.ts";
 import { sandboxEndpoints } from "./endpoints/sandboxes.ts";
 import { graphEndpoints } from "./endpoints/graph.ts";
 import { taskEndpoints } from "./endpoints/tasks.ts";
@@ -28,6 +29,7 @@ export const api = {
   ...projectEndpoints,
   ...sandboxEndpoints,
   ...insideEndpoints,
+  ...replayEndpoints,
   ...gitEndpoints,
   ...eventEndpoints,
   ...messageEndpoints,

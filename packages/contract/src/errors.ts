@@ -57,6 +57,7 @@ export const ERRORS = {
   "checkpoint.not_found": { status: 404, retry: false, title: "No checkpoint of the files was kept by then" },
   "resume.nothing": { status: 409, retry: false, title: "Nothing is left that could be gone on with" },
   "checkpoint.unreadable": { status: 422, retry: false, title: "The checkpoint cannot be read" },
+  "share.not_found": { status: 404, retry: false, title: "No such link" },
   "message.not_found": { status: 404, retry: false, title: "No such message" },
   "permission.not_found": { status: 404, retry: false, title: "No such permission request" },
   "permission.answered": { status: 409, retry: false, title: "The request is answered or closed" },

@@ -21,6 +21,12 @@ export const TokenId = z
   .brand<"TokenId">();
 export type TokenId = z.infer<typeof TokenId>;
 
+export const ShareId = z
+  .string()
+  .regex(/^shr-[0-9a-f]{12}$/)
+  .brand<"ShareId">();
+export type ShareId = z.infer<typeof ShareId>;
+
 export const MessageId = z
   .string()
   .regex(/^msg-[0-9a-f]{12}$/)

@@ -9,11 +9,19 @@ import {
   redirect,
 } from "@tanstack/react-router";
 import { Shell } from "./app/shell.tsx";
+import { watchToken } from "./data/client.ts";
 import { queryClient, whoamiQuery } from "./data/queries.ts";
 import { session } from "./data/session.ts";
 import { Failed, NotFound, Opening } from "./pages/fallbacks.tsx";
 import { LoginPage } from "./pages/login.tsx";
-import { parseLoginSearch, parseRunSearch, parseSandboxesSearch, parseWorkSearch } from "./search-params.ts";
+import {
+  parseCompareSearch,
+  parseLoginSearch,
+  parseReplaySearch,
+  parseRunSearch,
+  parseSandboxesSearch,
+  parseWorkSearch,
+} from "./search-params.ts";
 import { WallPage } from "./wall/wall-page.tsx";
 
 const root = createRootRoute({ component: Outlet, notFoundComponent: NotFound });
@@ -63,6 +71,28 @@ const run = createRoute({
   path: "/sandboxes/$sandboxId",
   validateSearch: parseRunSearch,
   component: lazyRouteComponent(loadRunPage, "RunPage"),
+});
+
+const replay = createRoute({
+  getParentRoute: () => inside,
+  path: "/sandboxes/$sandboxId/replay",
+  validateSearch: parseReplaySearch,
+  component: lazyRouteComponent(() => import("./replay/replay-page.tsx"), "ReplayPage"),
+});
+
+const compare = createRoute({
+  getParentRoute: () => inside,
+  path: "/compare",
+  validateSearch: parseCompareSearch,
+  component: lazyRouteComponent(() => import("./compare/compare-page.tsx"), "ComparePage"),
+});
+
+/** Outside of everything that needs a login. */
+const share = createRoute({
+  getParentRoute: () => root,
+  path: "/s/$sandboxId",
+  validateSearch: parseReplaySearch,
+  component: lazyRouteComponent(() => import("./replay/share-page.tsx"), "SharePage"),
 });
 
 const newSandbox = createRoute({
@@ -117,7 +147,22 @@ const settings = createRoute({
 export const router = createRouter({
   routeTree: root.addChildren([
     login,
-    inside.addChildren([wall, sandboxes, newSandbox, run, work, ticket, task, pull, agents, costs, settings]),
+    share,
+    inside.addChildren([
+      wall,
+      sandboxes,
+      newSandbox,
+      run,
+      replay,
+      compare,
+      work,
+      ticket,
+      task,
+      pull,
+      agents,
+      costs,
+      settings,
+    ]),
   ]),
   defaultPreload: "intent",
   defaultPendingMs: 150,
@@ -126,6 +171,8 @@ export const router = createRouter({
 });
 
 session.onLost = () => {
+  // Who watches by a link has no login to lose; the page says that the link has ended.
+  if (watchToken !== undefined) return;
   session.leave();
   queryClient.removeQueries({ queryKey: whoamiQuery.queryKey });
   if (router.state.location.pathname !== "/login") {

@@ -37,7 +37,7 @@ export function parseSandboxesSearch(given: Given): SandboxesSearch {
   return { ...(states.length > 0 ? { state: states.join(",") } : {}), ...(q === undefined ? {} : { q }) };
 }
 
-export const RUN_TABS = ["activity", "changes", "terminal", "files", "details"] as const;
+export const RUN_TABS = ["activity", "changes", "terminal", "files", "messages", "timeline", "details"] as const;
 export type RunTab = (typeof RUN_TABS)[number];
 
 export interface RunSearch {
@@ -54,6 +54,8 @@ export interface RunSearch {
   readonly cast?: string;
   /** Turn that the changes tab shows; all of them when absent. */
   readonly turn?: number;
+  /** The changes tab shows what is left of all changes, and not each of them. */
+  readonly scope?: "net";
 }
 
 export const parseKinds = (kinds: string | undefined): readonly FeedGroup[] => readWords(kinds, FEED_GROUPS);
@@ -76,8 +78,52 @@ export function parseRunSearch(given: Given): RunSearch {
     file: readText(given["file"]),
     cast: readText(given["cast"]),
     turn: readSeq(given["turn"]),
+    scope: readText(given["scope"]) === "net" ? "net" : undefined,
   });
 }
+
+export const REPLAY_PANES = ["files", "terminal", "messages", "feed"] as const;
+export type ReplayPane = (typeof REPLAY_PANES)[number];
+
+export interface ReplaySearch {
+  /** sandbox_seq of the last event that has happened; the end when absent. */
+  readonly at?: number;
+  readonly speed?: "1" | "4" | "16" | "60";
+  /** What the slider counts; events when absent. */
+  readonly by?: "seq" | "time";
+  /** Files when absent. */
+  readonly pane?: ReplayPane;
+  readonly file?: string;
+  /** The diff when absent. */
+  readonly look?: "diff" | "file";
+}
+
+const readOne = <T extends string>(value: unknown, known: readonly T[]): T | undefined =>
+  known.find((one) => one === readText(value));
+
+export const parseReplaySearch = (given: Given): ReplaySearch =>
+  keepKnown<ReplaySearch>({
+    at: readSeq(given["at"]),
+    speed: readOne(given["speed"], ["1", "4", "16", "60"]),
+    by: readOne(given["by"], ["seq", "time"]),
+    pane: readOne(given["pane"], REPLAY_PANES),
+    file: readText(given["file"]),
+    look: readOne(given["look"], ["diff", "file"]),
+  });
+
+export interface CompareSearch {
+  readonly a?: string;
+  readonly b?: string;
+  /** By likeness of turns when absent. */
+  readonly align?: "turn" | "order";
+}
+
+export const parseCompareSearch = (given: Given): CompareSearch =>
+  keepKnown<CompareSearch>({
+    a: readText(given["a"]),
+    b: readText(given["b"]),
+    align: readOne(given["align"], ["turn", "order"]),
+  });
 
 const WORK_VIEWS = ["board", "tasks", "graph"] as const;
 export type WorkView = (typeof WORK_VIEWS)[number];

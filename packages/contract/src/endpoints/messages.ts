@@ -57,6 +57,7 @@ export const messageEndpoints = {
     path: "/sandboxes/:sandbox_id/messages/history",
     access: "person",
     verb: "read",
+    isShared: true,
     summary: "All messages with their states; takes nothing from the worker.",
     params: sandboxRef,
     query: z.strictObject(Paging),

@@ -63,6 +63,7 @@ export const sandboxEndpoints = {
     path: "/sandboxes/:sandbox_id",
     access: "person",
     verb: "read",
+    isShared: true,
     summary: "One sandbox.",
     params: sandboxRef,
     reply: Sandbox,

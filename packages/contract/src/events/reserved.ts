@@ -93,6 +93,8 @@ const SERVER_EVENT_TYPES = [
   "project.updated",
   "token.created",
   "token.revoked",
+  "share.created",
+  "share.revoked",
 ] as const;
 
 /** The upper-case form that filters also match; two types with one upper form are one type to a subscriber. */

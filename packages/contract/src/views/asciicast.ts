@@ -27,8 +27,8 @@ const parseLine = (line: string): unknown => {
 const readSize = (value: unknown, otherwise: number): number =>
   typeof value === "number" && Number.isInteger(value) && value > 0 ? Math.min(value, WIDEST) : otherwise;
 
-/** Lines that are no steps are left out, so that a recording that was cut still plays. */
-export function parseCast(text: string): Cast {
+/** Silences longer than `longestSilence` seconds are shortened to it. Lines that are no steps are left out, so that a recording that was cut still plays. */
+export function parseCast(text: string, longestSilence = LONGEST_SILENCE_SECONDS): Cast {
   const [first = "", ...lines] = text.split("\n");
   const header = parseLine(first);
   const named = typeof header === "object" && header !== null ? (header as Record<string, unknown>) : {};
@@ -40,7 +40,7 @@ export function parseCast(text: string): Cast {
     if (!Array.isArray(step)) continue;
     const [time, kind, output] = step as readonly unknown[];
     if (typeof time !== "number" || kind !== "o" || typeof output !== "string") continue;
-    at += Math.min(Math.max(0, time - before), LONGEST_SILENCE_SECONDS);
+    at += Math.min(Math.max(0, time - before), longestSilence);
     before = Math.max(before, time);
     steps.push({ at, text: output });
   }

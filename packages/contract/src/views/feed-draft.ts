@@ -23,6 +23,14 @@ export const emptyIndex = (): FeedIndex => ({
   usage: -1,
 });
 
+export const copyIndex = (index: FeedIndex): FeedIndex => ({
+  ...index,
+  rowOfSeq: [...index.rowOfSeq],
+  rowOfTool: new Map(index.rowOfTool),
+  rowOfMessage: new Map(index.rowOfMessage),
+  rowOfPermission: new Map(index.rowOfPermission),
+});
+
 export class FeedDraft {
   readonly rows: FeedRow[];
   readonly index: FeedIndex;

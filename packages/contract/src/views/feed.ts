@@ -122,13 +122,9 @@ function pickFold(eventType: string): FoldEvent {
   return isError(eventType) ? foldError : foldUnknown;
 }
 
-function foldFiles(
-  files: ReadonlyMap<string, ChangedFile>,
-  edit: FileEdit,
-  seq: number,
-): ReadonlyMap<string, ChangedFile> {
+function noteFile(files: Map<string, ChangedFile>, edit: FileEdit, seq: number): void {
   const before = files.get(edit.path);
-  return new Map(files).set(edit.path, {
+  files.set(edit.path, {
     path: edit.path,
     change: before?.change === "created" && edit.change === "modified" ? "created" : edit.change,
     added: (before?.added ?? 0) + edit.added,
@@ -148,7 +144,9 @@ const foldSpent = (spent: Spent, { event_data: data }: LogEvent): Spent => ({
 export function foldFeed(view: FeedView, events: readonly LogEvent[]): FeedView {
   if (events.length === 0) return view;
   const draft = new FeedDraft(view.rows, view.index);
-  let { turn, todo, files, spent } = view;
+  let { turn, todo, spent } = view;
+  // Copied once for all events at hand: a run may change the same hundreds of files thousands of times.
+  let files: Map<string, ChangedFile> | undefined;
   for (const event of events) {
     draft.placed = undefined;
     pickFold(event.event_type)(draft, event);
@@ -158,7 +156,8 @@ export function foldFeed(view: FeedView, events: readonly LogEvent[]): FeedView 
     if (event.event_type === "agent.usage") spent = foldSpent(spent, event);
     const row = draft.rows[at];
     if (row?.kind === "todo") todo = row.items;
-    for (const edit of draft.edits.splice(0)) files = foldFiles(files, edit, row?.seq ?? event.sandbox_seq);
+    for (const edit of draft.edits.splice(0))
+      noteFile((files ??= new Map(view.files)), edit, row?.seq ?? event.sandbox_seq);
   }
   return {
     rows: draft.rows,
@@ -166,7 +165,7 @@ export function foldFeed(view: FeedView, events: readonly LogEvent[]): FeedView 
     lastSeq: events.at(-1)?.sandbox_seq ?? view.lastSeq,
     turn,
     todo,
-    files,
+    files: files ?? view.files,
     spent,
     index: view.index,
   };

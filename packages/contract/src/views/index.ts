@@ -1,6 +1,7 @@
 /** Folds: events -> what a screen shows. Pure, shared by the web UI and by anything else that shows a run. */
 export { toActivityLine } from "./activity.ts";
 export { parseCast, type Cast } from "./asciicast.ts";
+export { compareRuns, isFailedRow, toTurns, type Comparison, type RunTurn, type TurnPair } from "./compare.ts";
 export { countLines, parseDiff, type DiffLine } from "./diff.ts";
 export { emptyFeed, foldFeed, rowOfSeq, type ChangedFile, type FeedView, type Spent } from "./feed.ts";
 export {
@@ -31,6 +32,7 @@ export {
 export { toCommand, toSubject } from "./feed-tools.ts";
 export { toLiveness, type Liveness } from "./liveness.ts";
 export { readNumber, readText, type LogEvent } from "./log-event.ts";
+export { eventAtFilm, indexOfSeq, listStops, pickStop, ReplayTrack, toFilm, type Stops } from "./replay.ts";
 export { foldSandbox } from "./sandbox.ts";
 export { createFinder } from "./search.ts";
 export {
@@ -43,3 +45,4 @@ export {
   type TicketPriority,
 } from "./board.ts";
 export { splitPatch, type PatchFile } from "./patch-files.ts";
+export { toTimeline, type Span, type Timeline, type TurnSpan } from "./timeline.ts";

@@ -14,6 +14,10 @@ const RESTORE_BYTES = 1024 * 1024 * 1024;
 /** Small packs are taken apart: thousands of pack files would make every look-up slow. */
 const UNPACK_BELOW_BYTES = 1024 * 1024;
 const CONFIG = "[core]\n\trepositoryformatversion = 0\n\tbare = true\n[gc]\n\tauto = 0\n";
+const EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
+const DIFF_BYTES = 16 * 1024 * 1024;
+/** No program of anybody's choice is run for a diff, and no text is made of bytes. */
+const DIFF = ["diff-tree", "-r", "-p", "-M", "--no-color", "--no-ext-diff", "--no-textconv", "--no-commit-id"];
 const COMMIT = /^[0-9a-f]{40}$/;
 
 /** Nobody's settings, no network; one allocation has a limit, so that a few bytes cannot claim to be terabytes. */
@@ -78,6 +82,8 @@ export function openGitCheckpoints(root: string): CheckpointStore {
       child.once("error", reject);
       child.once("close", resolve);
     });
+    // It is awaited below, but whoever asked may hang up before that.
+    ended.catch(() => {});
     child.stdout.on("data", (chunk: Buffer) => {
       bytes += chunk.length;
       if (bytes > limitBytes) child.kill("SIGKILL");
@@ -160,6 +166,19 @@ export function openGitCheckpoints(root: string): CheckpointStore {
       if (entry === undefined || toKind(entry.mode) === "directory" || toKind(entry.mode) === "other") return undefined;
       if (entry.size > limitBytes) throw new AppError("request.too_large", `${path} has ${entry.size} bytes`);
       return git(toRepo(id), ["cat-file", "blob", entry.object], signal);
+    },
+    async tree(id, commit, signal) {
+      if (!COMMIT.test(commit)) throw refuse("the checkpoint names no commit");
+      const all = await git(toRepo(id), ["ls-tree", "-r", "-z", "--long", "--full-tree", commit], signal);
+      return parseEntries(all).map(({ name, mode, size, object }) => {
+        const kind = toKind(mode);
+        return { path: name, kind: kind === "directory" ? "other" : kind, size, object };
+      });
+    },
+    async diff(id, from, to, path, signal) {
+      if (!COMMIT.test(to) || (from !== null && !COMMIT.test(from))) throw refuse("the checkpoint names no commit");
+      const args = [...DIFF, from ?? EMPTY_TREE, to, ...(path === undefined ? [] : ["--", path])];
+      return (await git(toRepo(id), args, signal, undefined, DIFF_BYTES)).toString("utf8");
     },
     async count(id, commit, signal) {
       if (!COMMIT.test(commit)) throw refuse("the checkpoint names no commit");

@@ -10,6 +10,7 @@ import type {
   MergeAttemptId,
   PullRequestId,
   SandboxId,
+  ShareId,
   TaskId,
   TicketId,
   TokenId,
@@ -23,6 +24,7 @@ const SECRET_PREFIX: Readonly<Record<SecretKind, string>> = {
   session: "drv_c_",
   login: "drv_l_",
   ticket: "drv_t_",
+  share: "drv_w_",
 };
 
 const hex = (bytes: number) => randomBytes(bytes).toString("hex");
@@ -48,6 +50,7 @@ function uuidByTime(): string {
 export const randomIds: Ids = {
   project: () => `project-${randomUUID()}` as ProjectId,
   token: () => `tok-${hex(6)}` as TokenId,
+  share: () => `shr-${hex(6)}` as ShareId,
   budget: () => `bud-${hex(6)}` as BudgetId,
   cost: () => uuidByTime() as CostRecordId,
   webhook: () => `hook-${hex(6)}` as WebhookId,

@@ -101,6 +101,11 @@ const REQUESTS: Readonly<Record<string, ToRequest>> = {
     const body = { source_task_ids: [one], continuation_task_id: two };
     return { path: "/joins", body, other: { ...body, merge_strategy: "union" } };
   },
+  createShare: ({ id }) => ({
+    path: `/sandboxes/${id}/shares`,
+    body: { expires_in_s: 60 },
+    other: { expires_in_s: 61 },
+  }),
   replaceWorker: ({ id }) => ({ path: `/sandboxes/${id}/worker-token` }),
   sendMessage: ({ id }) => ({ path: `/sandboxes/${id}/messages`, body: { content: "a" }, other: { content: "b" } }),
 };

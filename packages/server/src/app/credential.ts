@@ -1,7 +1,7 @@
 /** Who is asking: secrets are resolved to principals by hash, and remembered for a moment. */
 import { createHash } from "node:crypto";
 import type { Grant } from "@drover/core";
-import type { ProjectId, SandboxId, TokenId } from "@drover/contract";
+import type { ProjectId, SandboxId, ShareId, TokenId } from "@drover/contract";
 import type { Clock } from "../ports/clock.ts";
 import type { Db } from "../ports/db.ts";
 import {
@@ -13,6 +13,7 @@ import {
   touchToken,
   type TokenRow,
 } from "../store/credentials.ts";
+import { findShare, listEndedShares, touchShare } from "../store/shares.ts";
 import type { Tail } from "./tail-events.ts";
 
 export interface Person {
@@ -31,7 +32,16 @@ export interface WorkerPrincipal {
   readonly scope: "worker" | "gateway" | "git";
 }
 
-export type Principal = Person | WorkerPrincipal;
+/** Whoever has a link to watch one run. */
+export interface Watcher {
+  readonly kind: "watcher";
+  readonly shareId: ShareId;
+  readonly sandboxId: SandboxId;
+  readonly projectId: ProjectId;
+  readonly expiresAt: Date;
+}
+
+export type Principal = Person | WorkerPrincipal | Watcher;
 
 export const hashSecret = (secret: string): Uint8Array => createHash("sha256").update(secret).digest();
 
@@ -53,8 +63,8 @@ export interface Credentials {
   resolveSession(secret: string): Promise<Person | undefined>;
   /** Uses the ticket up. */
   takeTicket(secret: string): Promise<Person | undefined>;
-  /** Those of the tokens that are revoked or have run out. */
-  findEnded(ids: readonly TokenId[]): Promise<ReadonlySet<TokenId>>;
+  /** Those of the tokens and links that are revoked or have run out. */
+  findEnded(ids: readonly string[]): Promise<ReadonlySet<string>>;
   forget(): void;
 }
 
@@ -66,7 +76,13 @@ export function openCredentials(deps: { db: Db; clock: Clock; tail: Tail }): Cre
     remembered.clear();
   };
   // Whatever ends a credential is an event, of this replica or of another.
-  const ENDING: ReadonlySet<string> = new Set(["token.revoked", "STATE_CHANGED", "WORKER_REPLACED", "TERMINATED"]);
+  const ENDING: ReadonlySet<string> = new Set([
+    "token.revoked",
+    "share.revoked",
+    "STATE_CHANGED",
+    "WORKER_REPLACED",
+    "TERMINATED",
+  ]);
   deps.tail.onAdvance((events) => {
     if (events.some((event) => ENDING.has(event.storedType))) forget();
   });
@@ -82,6 +98,7 @@ export function openCredentials(deps: { db: Db; clock: Clock; tail: Tail }): Cre
     // What was read before something was revoked may be the very thing that was.
     if (before === timesForgotten) remembered.set(key, { principal, untilMs: nowMs + REMEMBER_MS });
     if (principal.kind === "person") await touchToken(deps.db, principal.tokenId);
+    if (principal.kind === "watcher") await touchShare(deps.db, principal.shareId);
     return principal;
   };
 
@@ -98,7 +115,11 @@ export function openCredentials(deps: { db: Db; clock: Clock; tail: Tail }): Cre
       };
     }
     const token = await findToken.maybe(deps.db, hash);
-    return token === undefined ? undefined : toPerson(token);
+    if (token !== undefined) return toPerson(token);
+    const share = await findShare.maybe(deps.db, hash);
+    if (share === undefined) return undefined;
+    const { id: shareId, sandbox_id: sandboxId, project_id: projectId, expires_at: expiresAt } = share;
+    return { kind: "watcher", shareId, sandboxId, projectId, expiresAt };
   };
 
   return {
@@ -114,7 +135,10 @@ export function openCredentials(deps: { db: Db; clock: Clock; tail: Tail }): Cre
       const token = await takeOneTimeSecret.maybe(deps.db, hashSecret(secret), "ws");
       return token === undefined ? undefined : toPerson(token);
     },
-    findEnded: async (ids) => new Set((await listRevokedAmong(deps.db, ids)).map((row) => row.id)),
+    findEnded: async (ids) => {
+      const [tokens, shares] = await Promise.all([listRevokedAmong(deps.db, ids), listEndedShares(deps.db, ids)]);
+      return new Set<string>([...tokens, ...shares].map((row) => row.id));
+    },
     forget,
   };
 }

@@ -2,6 +2,7 @@
 import { AppError, ArtifactId, type Recording, type SandboxId } from "@drover/contract";
 import { z } from "zod";
 import { listEvents } from "../store/events.ts";
+import { findRecording } from "../store/moments.ts";
 import { loadSandbox } from "../store/sandboxes.ts";
 import { parseCursor } from "./cursor.ts";
 import type { Deps } from "./deps.ts";
@@ -60,4 +61,9 @@ export async function listRecordings(
     }),
     next_cursor: found.length > query.limit ? String(shown.at(-1)?.seq) : null,
   };
+}
+
+/** Whether these bytes are the recording of a terminal of this sandbox. */
+export async function isRecording(deps: Deps, sandboxId: SandboxId, artifactId: ArtifactId): Promise<boolean> {
+  return (await findRecording.maybe(deps.db, sandboxId, RECORDED_EVENT, artifactId)) !== undefined;
 }

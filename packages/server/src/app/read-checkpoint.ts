@@ -14,6 +14,7 @@ const FILE_BYTES = 16 * 1024 * 1024;
 const Told = z.looseObject({
   commit: z.string().regex(/^[0-9a-f]{40}$/),
   parent: z.string().nullish(),
+  files_changed: z.number().optional(),
   pack_artifact: ArtifactId.nullish(),
   pack_artifacts: z.array(ArtifactId).max(1_000).optional(),
 });
@@ -22,9 +23,13 @@ interface FoundCheckpoint {
   readonly commit: string;
   readonly seq: number;
   readonly at: Date;
+  /** What the run began with; null when that was nothing. */
+  readonly base: string | null;
 }
 
-interface ToldCheckpoint extends FoundCheckpoint {
+interface ToldCheckpoint extends Omit<FoundCheckpoint, "base"> {
+  /** It tells what was there, and not of a change. */
+  readonly isBeginning: boolean;
   readonly parent: string | null;
   readonly artifacts: readonly ArtifactId[];
 }
@@ -34,7 +39,9 @@ function toTold(row: { seq: number; created_at: Date; event_data: unknown }): To
   const told = Told.safeParse(row.event_data).data;
   if (told === undefined) return [];
   const artifacts = told.pack_artifacts ?? (typeof told.pack_artifact === "string" ? [told.pack_artifact] : []);
-  return [{ commit: told.commit, parent: told.parent ?? null, artifacts, seq: row.seq, at: row.created_at }];
+  const parent = told.parent ?? null;
+  const isBeginning = parent === null && told.files_changed === 0;
+  return [{ commit: told.commit, parent, isBeginning, artifacts, seq: row.seq, at: row.created_at }];
 }
 
 /** The last one and those it is made of, oldest first: each is the difference to its parent. */
@@ -70,7 +77,8 @@ export async function findCheckpoint(
   if (last === undefined) return undefined;
   const packs = chain.flatMap(({ artifacts }) => artifacts);
   await deps.checkpoints.ensure(id, packs, (pack) => openPack(deps, id, pack), signal);
-  return last;
+  const [first] = chain;
+  return { commit: last.commit, seq: last.seq, at: last.at, base: first?.isBeginning === true ? first.commit : null };
 }
 
 async function needCheckpoint(deps: Deps, id: SandboxId, atSeq: number, signal: AbortSignal): Promise<FoundCheckpoint> {
@@ -80,7 +88,7 @@ async function needCheckpoint(deps: Deps, id: SandboxId, atSeq: number, signal: 
 }
 
 /** Only the workspace is kept: "" is all of it, anything outside is not there. */
-function toKeptPath(asked: string): string {
+export function toKeptPath(asked: string): string {
   const path = toInsidePath(asked);
   if (path === WORKSPACE) return "";
   if (!path.startsWith(`${WORKSPACE}/`)) throw new AppError("file.not_found", "checkpoints hold the workspace only");

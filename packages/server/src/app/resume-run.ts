@@ -7,6 +7,7 @@ import {
   SandboxId,
   type Json,
   type JsonObject,
+  type Memory,
   type NewSandbox,
   type SavedTranscript,
 } from "@drover/contract";
@@ -53,6 +54,12 @@ async function findTranscript(deps: Deps, source: SandboxRow, atSeq: number): Pr
 
 const loadSummary = async (deps: Deps, source: SandboxRow, atSeq: number): Promise<string> =>
   summariseRun(source.prompt, await listTelling(deps.db, source.id, atSeq, TELLING_LIMIT));
+
+/** What an agent of the same runtime that goes on from there would know. */
+export async function readMemory(deps: Deps, source: SandboxRow, atSeq: number): Promise<Memory> {
+  if ((await findTranscript(deps, source, atSeq)) !== null) return "native";
+  return (await loadSummary(deps, source, atSeq)) === "" ? "fresh" : "reseeded";
+}
 
 /** Whether an agent of this runtime would know anything of what went before. */
 export async function hasMemory(

@@ -36,6 +36,7 @@ export async function openGitAccess(
     const { git, name } = await ensureSandboxBranch(deps, row, signal);
     return { principal, git, pusher: { kind: "sandbox", branch: name } };
   }
+  if (principal.kind === "watcher") throw new AppError("auth.forbidden", "a link only shows one run");
   const decision = decideAccess(principal.grant, service === "git-upload-pack" ? "read" : "operate", projectId);
   if (decision === "hidden") throw new AppError("project.not_found");
   if (decision === "forbidden") throw new AppError("auth.forbidden", `the role ${principal.grant.role} may not push`);

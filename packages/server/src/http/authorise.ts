@@ -11,7 +11,7 @@ import {
   type ErrorCode,
 } from "@drover/contract";
 import type { z } from "zod";
-import type { Person, Principal, WorkerPrincipal } from "../app/credential.ts";
+import type { Person, Principal, Watcher, WorkerPrincipal } from "../app/credential.ts";
 import type { Deps } from "../app/deps.ts";
 import { locateProject, locatePull, locateSandbox, locateTask, locateTicket } from "../app/locate.ts";
 import { parseSessionCookie } from "./session-cookie.ts";
@@ -77,6 +77,14 @@ function authoriseWorker(endpoint: Endpoint, principal: WorkerPrincipal, params:
     throw new AppError("auth.forbidden", "a sandbox's token may not do this");
 }
 
+/** A link opens the readings of its own run that are marked so, and nothing else. */
+function authoriseWatcher(endpoint: Endpoint, watcher: Watcher, params: Params): void {
+  if (endpoint.path.includes(":sandbox_id") && params["sandbox_id"] !== watcher.sandboxId)
+    throw new AppError("sandbox.not_found");
+  const isReading = endpoint.method === "GET" && endpoint.path.includes(":sandbox_id");
+  if (!isReading || endpoint.isShared !== true) throw new AppError("auth.forbidden", "a link only shows one run");
+}
+
 /** Throws unless the person's role allows what the endpoint does to what the path names. */
 export async function authorisePerson(deps: Deps, endpoint: Endpoint, person: Person, params: Params): Promise<void> {
   const target = await findTarget(deps, endpoint, params);
@@ -103,6 +111,7 @@ export async function authorise(
   const principal = await resolvePrincipal(deps, headers);
   if (principal === undefined) throw new AppError("auth.required");
   if (principal.kind === "worker") authoriseWorker(endpoint, principal, params);
+  else if (principal.kind === "watcher") authoriseWatcher(endpoint, principal, params);
   else await authorisePerson(deps, endpoint, principal, params);
   return principal;
 }

@@ -35,6 +35,7 @@ import { alertHandlers } from "./serve-alerts.ts";
 import { monitorHandlers } from "./serve-monitor.ts";
 import { webhookHandlers } from "./serve-webhooks.ts";
 import { coordinationHandlers } from "./serve-coordination.ts";
+import { replayHandlers, requireKept, requireRecording } from "./serve-replay.ts";
 import { workHandlers } from "./serve-work.ts";
 import { gitHandlers } from "./git-handlers.ts";
 import { CLEARED_SESSION_COOKIE, parseSessionCookie, toSessionCookie } from "./session-cookie.ts";
@@ -112,11 +113,14 @@ export const handlers: Handlers = {
 
   execCommand: (context, { params, body }) =>
     execCommand(context.deps, person(context), params.sandbox_id, body, context.signal),
-  listFiles: ({ deps, signal }, { params: { sandbox_id }, query: { path, at_seq } }) =>
-    at_seq === undefined
-      ? listFiles(deps, sandbox_id, path, signal)
-      : listFilesAt(deps, sandbox_id, path, at_seq, signal),
+  listFiles: async (context, { params: { sandbox_id }, query: { path, at_seq } }) => {
+    requireKept(context, at_seq);
+    return at_seq === undefined
+      ? listFiles(context.deps, sandbox_id, path, context.signal)
+      : listFilesAt(context.deps, sandbox_id, path, at_seq, context.signal);
+  },
   readFile: async (context, { params, query }) => {
+    requireKept(context, query.at_seq);
     const { name, bytes } =
       query.at_seq === undefined
         ? await readFile(context.deps, params.sandbox_id, query.path, context.signal)
@@ -163,6 +167,7 @@ export const handlers: Handlers = {
   putArtifact: (context, { params }) =>
     putArtifact(context.deps, worker(context), params.artifact_id, context.request.raw),
   getArtifact: async (context, { params }) => {
+    await requireRecording(context, params.sandbox_id, params.artifact_id);
     const blob = await openArtifact(context.deps, params.sandbox_id, params.artifact_id);
     void context.reply
       .type("application/octet-stream")
@@ -204,4 +209,5 @@ export const handlers: Handlers = {
   ...monitorHandlers,
   ...webhookHandlers,
   ...alertHandlers,
+  ...replayHandlers,
 };

@@ -88,7 +88,7 @@ export function openPtySockets(deps: Deps, hosts: HostCheck, watch: CredentialWa
     requireServed(hosts, request.headers);
     const { principal, session } = await identifySocket(deps, request, query.data.ticket, { socket, inbox });
     if (principal === undefined) throw new AppError("auth.required", "a valid credential is needed");
-    if (principal.kind === "worker") throw new AppError("auth.forbidden", "a sandbox's token may not open a terminal");
+    if (principal.kind !== "person") throw new AppError("auth.forbidden", "only a person opens a terminal");
     // Whoever may run commands may open a terminal.
     await authorisePerson(deps, api.execCommand, principal, { sandbox_id: id });
     if (sessions.size >= SESSION_LIMIT) throw new AppError("server.not_ready", "too many terminals are open");
@@ -101,7 +101,7 @@ export function openPtySockets(deps: Deps, hosts: HostCheck, watch: CredentialWa
     const member: Session = { socket, terminal };
     sessions.add(member);
     const unwatch = watch.add({
-      person: principal,
+      who: principal,
       session,
       end: () => refuse(socket, CLOSE.credential, "the credential has ended"),
     });

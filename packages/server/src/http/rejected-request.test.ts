@@ -177,6 +177,11 @@ const BODIES: { readonly [Name in EndpointName]: Readonly<Record<string, unknown
   readLogs: undefined,
   listRecordings: undefined,
   replaceWorker: undefined,
+  getMoment: undefined,
+  getWorkspaceDiff: undefined,
+  listShares: undefined,
+  createShare: { expires_in_s: 60 },
+  revokeShare: undefined,
   ingestEvents: { event_type: "agent.message" },
   listSandboxEvents: undefined,
   listEvents: undefined,
@@ -338,6 +343,7 @@ function toPath(endpoint: Endpoint, world: World, sandbox: TestSandbox): string 
     .replace(":budget_id", world.budgetId)
     .replace(":webhook_id", world.webhookId)
     .replace(":delivery_id", world.deliveryId)
+    .replace(":share_id", "shr-000000000000")
     .replace(":action_id", "act-000000000000")
     .replace(":anomaly_id", "ano-000000000000")
     .replace(":alert_id", "alr-000000000000")

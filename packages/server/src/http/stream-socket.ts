@@ -4,7 +4,7 @@ import type { Duplex } from "node:stream";
 import type { Socket } from "node:net";
 import { WebSocketServer, type WebSocket } from "ws";
 import { API_BASE, AppError, ClientFrame, CLOSE, EventFilter, StreamQuery } from "@drover/contract";
-import type { Person } from "../app/credential.ts";
+import type { Person, Watcher } from "../app/credential.ts";
 import type { Deps } from "../app/deps.ts";
 import { toAudience, type TailEvent } from "../app/tail-event.ts";
 import { requireServed, type HostCheck } from "./host-check.ts";
@@ -18,11 +18,17 @@ const BUFFER_LIMIT_BYTES = 1024 * 1024;
 /** Answers that a client may leave unread. */
 const UNREAD_ANSWERS = 1_000;
 const SWEEP_MS = 1_000;
+/** A link shows one run, whatever is asked for by it. */
+const toAllowed = (who: Person | Watcher, filter: EventFilter) =>
+  who.kind === "person"
+    ? toAudience(who.grant.projectId, filter)
+    : toAudience(who.projectId, { ...filter, entity_types: ["sandbox"], entity_ids: [who.sandboxId] });
+
 const STREAM_PATH = `${API_BASE}/ws/events`;
 
 interface Connection {
   readonly socket: WebSocket;
-  readonly person: Person;
+  readonly who: Person | Watcher;
   readonly session: string | undefined;
   lastWriteMs: number;
 }
@@ -47,7 +53,7 @@ export function openStreamSockets(deps: Deps, hosts: HostCheck, watch: Credentia
     connection: Connection,
     { raw, inbox, query }: { readonly raw: Socket; readonly inbox: Inbox; readonly query: StreamQuery },
   ) => {
-    const { socket, person } = connection;
+    const { socket, who } = connection;
     let unread = 0;
     connections.add(connection);
     let filter: EventFilter = {
@@ -79,7 +85,7 @@ export function openStreamSockets(deps: Deps, hosts: HostCheck, watch: Credentia
     const subscriber: Subscriber = openSubscriber({
       tail: deps.tail,
       sink,
-      audience: toAudience(person.grant.projectId, filter),
+      audience: toAllowed(who, filter),
       afterSeq: query.after_seq,
       stallMs: deps.config.streamStallSeconds * 1_000,
       onError: (error) => deps.log.warn("stream.read_failed", { reason: String(error) }),
@@ -94,11 +100,11 @@ export function openStreamSockets(deps: Deps, hosts: HostCheck, watch: Credentia
       if (message.type === "auth") return;
       const given = EventFilter.parse(message);
       filter = { ...filter, ...Object.fromEntries(Object.entries(given).filter(([, names]) => names !== undefined)) };
-      subscriber.setAudience(toAudience(person.grant.projectId, filter));
+      subscriber.setAudience(toAllowed(who, filter));
       say({ status: "subscribed", filters: given });
     });
     const unwatch = watch.add({
-      person,
+      who,
       session: connection.session,
       end: () => refuse(socket, CLOSE.credential, "the credential has ended"),
     });
@@ -122,7 +128,7 @@ export function openStreamSockets(deps: Deps, hosts: HostCheck, watch: Credentia
       if (principal.kind === "worker")
         return refuse(socket, CLOSE.project, "a sandbox's token may not read the stream");
       serve(
-        { socket, person: principal, session, lastWriteMs: deps.clock.now().getTime() },
+        { socket, who: principal, session, lastWriteMs: deps.clock.now().getTime() },
         { raw, inbox, query: query.data },
       );
     } catch (error) {

@@ -55,7 +55,7 @@ export async function streamSandbox(
   });
   // A bearer token is looked at before a cookie, so a cookie beside one is not what opened this.
   const session = request.headers.authorization === undefined ? parseSessionCookie(request.headers.cookie) : undefined;
-  const unwatch = context.watch.add({ person, session, end: () => finish() });
+  const unwatch = context.watch.add({ who: person, session, end: () => finish() });
   const keepAlive = setInterval(() => out.write(": alive\n\n"), KEEP_ALIVE_MS);
   // Nothing is written after the end; who does not read it is hung up on.
   const finish = () => {

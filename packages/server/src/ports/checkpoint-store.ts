@@ -14,6 +14,15 @@ export interface CheckpointFile {
   readonly size: number;
 }
 
+/** A file anywhere in a checkpoint. */
+export interface KeptFile {
+  readonly path: string;
+  readonly kind: "file" | "symlink" | "other";
+  readonly size: number;
+  /** Of its content. */
+  readonly object: string;
+}
+
 /** Contract: packs come from hostile places: they are checked, bounded, and nothing in them is ever checked out or run. `ensure` opens
  *  only packs that are not there yet, in the order given. Paths are relative to the workspace, "" is the workspace itself. What does not exist is
  *  `undefined`; a pack that is broken or a commit that is missing is AppError "checkpoint.unreadable". */
@@ -37,6 +46,16 @@ export interface CheckpointStore {
     limitBytes: number,
     signal: AbortSignal,
   ): Promise<Uint8Array | undefined>;
+  /** Every file of a checkpoint, by path. */
+  tree(sandboxId: SandboxId, commit: string, signal: AbortSignal): Promise<readonly KeptFile[]>;
+  /** A patch from one checkpoint, or from nothing, to another; of one path, or of all. */
+  diff(
+    sandboxId: SandboxId,
+    from: string | null,
+    to: string,
+    path: string | undefined,
+    signal: AbortSignal,
+  ): Promise<string>;
   count(sandboxId: SandboxId, commit: string, signal: AbortSignal): Promise<{ files: number; bytes: number }>;
   /** Everything of one checkpoint as one pack of its own, and the tree to ask for in it. */
   pack(sandboxId: SandboxId, commit: string, signal: AbortSignal): Promise<{ tree: string; bytes: Uint8Array }>;

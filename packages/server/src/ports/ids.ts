@@ -9,17 +9,19 @@ import type {
   MergeAttemptId,
   PullRequestId,
   SandboxId,
+  ShareId,
   TaskId,
   TicketId,
   TokenId,
   WebhookId,
 } from "@drover/contract";
 
-export type SecretKind = "user" | "sandbox" | "session" | "login" | "ticket";
+export type SecretKind = "user" | "sandbox" | "session" | "login" | "ticket" | "share";
 
 export interface Ids {
   project(): ProjectId;
   token(): TokenId;
+  share(): ShareId;
   message(): MessageId;
   ticket(): TicketId;
   /** Random from its first digit on: names of sandboxes begin with it. */

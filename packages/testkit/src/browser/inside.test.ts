@@ -111,7 +111,7 @@ test("details say how the sandbox was made, where each value comes from and what
   const { id } = await startSandbox(product);
   await page.goto(`${product.url}/sandboxes/${id}`);
   await page.getByRole("feed").getByText("I wait.").waitFor();
-  await page.keyboard.press("5");
+  await page.keyboard.press("7");
   await eventually(() => new URL(page.url()).search).toBe("?tab=details");
   await page.getByText("Worker started").waitFor();
   await page.getByRole("row", { name: /^memory 4 GiB default (cgroup|watchdog)/ }).waitFor();

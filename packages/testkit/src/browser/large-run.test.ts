@@ -69,6 +69,14 @@ test("thirty thousand events open at their end, load behind it, and stay within 
   await eventually(() => page.getByRole("article").last().getAttribute("aria-posinset")).toBe(
     await feed.getAttribute("data-rows"),
   );
+  // One row of thirty thousand is found by a text in it, and a thousand more events a second are all shown.
+  await page.keyboard.press("/");
+  await page.keyboard.type("**29912**");
+  await eventually(() => feed.getAttribute("data-rows")).toBe("1");
+  await page.getByRole("searchbox").fill("");
+  await eventually(() => feed.getAttribute("data-rows").then(Number)).toBeGreaterThan(1_000);
+  for (let n = 0; n < 10; n += 1) await worker.post(...Array.from({ length: 200 }, (_, k) => toEvent(n * 200 + k)));
+  await eventually(() => feed.getAttribute("data-head").then(Number)).toBeGreaterThanOrEqual(EVENTS + 2_000);
   const devtools = await page.context().newCDPSession(page);
   await devtools.send("HeapProfiler.collectGarbage");
   const { usedSize } = await devtools.send("Runtime.getHeapUsage");

@@ -54,7 +54,7 @@ test("a sandbox is made from the form and followed from its first step to the ag
   await eventually(() => new URL(page.url()).pathname).toMatch(/^\/sandboxes\/drover-/);
   await page.locator("article[data-kind=lifecycle]", { hasText: "Sandbox made" }).waitFor();
   await page.locator("article[data-kind=lifecycle]", { hasText: "Agent started" }).waitFor();
-  await page.keyboard.press("5");
+  await page.keyboard.press("7");
   await page.getByRole("row", { name: /^memory 1 GiB request/ }).waitFor();
   await page.goto(`${product.url}/agents`);
   await page.locator("[data-package=claude]").getByText("@anthropic-ai/claude-agent-sdk").waitFor();

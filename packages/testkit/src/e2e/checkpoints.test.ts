@@ -61,6 +61,54 @@ test("every file can be read as it was at any place of the log, also when the sa
   expect((await server.call("GET", `/sandboxes/${id}`)).body).toMatchObject({ id } satisfies Partial<Sandbox>);
 });
 
+test("a moment of a run is one answer: files against its beginning, messages, events, what a fork would know", async ({
+  server,
+}) => {
+  const steps = [
+    { text: "I begin." },
+    { edit: { path: "a.txt", content: "one\n" } },
+    { edit: { path: "deep/b.txt", content: "two\n" } },
+    { edit: { path: "a.txt", content: "one\nmore\n" } },
+    { edit: { path: "deep/b.txt", delete: true } },
+  ];
+  const { id, created } = await server.createSandbox({ runtime: "scripted", script: { steps } });
+  await server.call("POST", `/sandboxes/${id}/messages`, { body: { content: "hello" } });
+  await using worker = await startWorker(created, { env: { POST_COMPLETION_SECONDS: "0.05" } });
+  expect(await worker.exit).toMatchObject({ code: 0 });
+  const { body } = await server.call("GET", `/sandboxes/${id}/events?limit=500&order=asc`);
+  const events = body.events as StoredEvent[];
+  const at = async (seq: number) => (await server.call("GET", `/sandboxes/${id}/moment?at_seq=${seq}&events=5`)).body;
+  const seqs = events.filter((event) => event.event_type === "workspace.checkpoint").map(({ seq }) => seq);
+  const [first = 0, second = 0, third = 0, fourth = 0] = seqs;
+  const read = (moment: { files: { path: string; size: number; change: string }[] }) =>
+    moment.files.map(({ path, size, change }) => `${change} ${path} ${size}`);
+  expect(await at(first - 1)).toMatchObject({ files: null, files_cut: false });
+  expect(read(await at(second))).toEqual(["created a.txt 4", "created deep/b.txt 4"]);
+  expect(read(await at(third))).toEqual(["created a.txt 9", "created deep/b.txt 4"]);
+  const last = await at(fourth);
+  expect(read(last)).toEqual(["created a.txt 9"]);
+  expect(last).toMatchObject({
+    state: { at_seq: fourth, edits: 4, messages: 1 },
+    memory: "native",
+    messages: [{ content: "hello" }],
+    verdict: null,
+  });
+  expect(last.events.map(({ seq }: StoredEvent) => seq)).toEqual(
+    events
+      .filter(({ seq }) => seq <= fourth)
+      .slice(-5)
+      .map(({ seq }) => seq),
+  );
+  // Before anybody queued or read it the message was not there, and then it waited.
+  const queued = events.find((event) => event.event_type === "MESSAGE_QUEUED")?.seq ?? 0;
+  expect(await at(queued - 1)).toMatchObject({ messages: [], memory: "fresh" });
+  expect(await at(queued)).toMatchObject({ messages: [{ content: "hello", state: "queued" }] });
+  const diff = async (query: string) => (await server.call("GET", `/sandboxes/${id}/diff?${query}`)).body.patch;
+  expect(await diff(`at_seq=${third}&from_seq=${second}`)).toContain("@@ -1 +1,2 @@\n one\n+more\n");
+  expect(await diff(`at_seq=${third}&path=deep/b.txt`)).toMatch(/new file mode[^]*\+two/);
+  expect(await diff(`at_seq=${third}&path=deep/b.txt`)).not.toContain("a.txt");
+});
+
 test("a pack that is broken, or claims what it is not, is refused and harms nothing", async ({ server }) => {
   const { id, token, post } = await server.createSandbox({ runtime: "scripted" });
   const raw = "PACK\0\0\0\u0002\0\0\0\u0001 no object";

@@ -3,7 +3,7 @@ export interface Action {
   /** As shown; a capital letter means Shift. Keys of a sequence are separated by a blank. */
   readonly keys: string;
   readonly label: string;
-  readonly scope: "Everywhere" | "Sandboxes" | "Work" | "A run";
+  readonly scope: "Everywhere" | "Sandboxes" | "Work" | "A run" | "Replay";
 }
 
 export const ACTIONS = {
@@ -29,6 +29,8 @@ export const ACTIONS = {
   lessPriority: { keys: "-", label: "Lower its priority", scope: "Work" },
   nextEvent: { keys: "j", label: "Next event", scope: "A run" },
   previousEvent: { keys: "k", label: "Previous event", scope: "A run" },
+  nextTurn: { keys: "J", label: "Next turn", scope: "A run" },
+  previousTurn: { keys: "K", label: "Previous turn", scope: "A run" },
   expand: { keys: "e", label: "Open or fold the selected event", scope: "A run" },
   copyLink: { keys: "y", label: "Copy a link to the selected event", scope: "A run" },
   fullDiff: { keys: "d", label: "Full diff of the selected edit", scope: "A run" },
@@ -39,8 +41,26 @@ export const ACTIONS = {
   tabChanges: { keys: "2", label: "Changes", scope: "A run" },
   tabTerminal: { keys: "3", label: "Terminal", scope: "A run" },
   tabFiles: { keys: "4", label: "Files", scope: "A run" },
-  tabDetails: { keys: "5", label: "Details", scope: "A run" },
+  tabMessages: { keys: "5", label: "Messages", scope: "A run" },
+  tabTimeline: { keys: "6", label: "Timeline", scope: "A run" },
+  tabDetails: { keys: "7", label: "Details", scope: "A run" },
   interrupt: { keys: "i", label: "Write an interrupt", scope: "A run" },
+  replay: { keys: "r", label: "Replay from the selected event", scope: "A run" },
+  nextError: { keys: "x", label: "Next error", scope: "A run" },
+  previousError: { keys: "X", label: "Previous error", scope: "A run" },
+  nextEdit: { keys: "c", label: "Next change", scope: "A run" },
+  previousEdit: { keys: "C", label: "Previous change", scope: "A run" },
+  play: { keys: "Space", label: "Play or pause", scope: "Replay" },
+  momentBack: { keys: "←", label: "Event before", scope: "Replay" },
+  momentOn: { keys: "→", label: "Next event", scope: "Replay" },
+  turnBack: { keys: "[", label: "Turn before", scope: "Replay" },
+  turnOn: { keys: "]", label: "Next turn", scope: "Replay" },
+  editBack: { keys: "C", label: "Change before", scope: "Replay" },
+  editOn: { keys: "c", label: "Next change", scope: "Replay" },
+  errorBack: { keys: "X", label: "Error before", scope: "Replay" },
+  errorOn: { keys: "x", label: "Next error", scope: "Replay" },
+  slower: { keys: ",", label: "Play slower", scope: "Replay" },
+  faster: { keys: ".", label: "Play faster", scope: "Replay" },
 } as const satisfies Record<string, Action>;
 
 export type ActionName = keyof typeof ACTIONS;

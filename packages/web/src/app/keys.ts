@@ -12,6 +12,7 @@ const toBinding = (keys: string): string =>
     .split(" ")
     .map((key) => {
       if (key === "Esc") return "Escape";
+      if (key === "←" || key === "→") return key === "←" ? "ArrowLeft" : "ArrowRight";
       if (/^[A-Z]$/.test(key)) return `Shift+${key}`;
       // Punctuation lies behind Shift on some keyboards and not on others.
       return /^[a-z]$/.test(key) ? key : `[Shift]+${key}`;
@@ -20,7 +21,9 @@ const toBinding = (keys: string): string =>
 
 const isTyping = (target: EventTarget | null): boolean =>
   target instanceof HTMLElement &&
-  target.closest("input:not([type=radio]):not([type=checkbox]), textarea, select, [contenteditable=true]") !== null;
+  target.closest(
+    "input:not([type=radio]):not([type=checkbox]):not([type=range]), textarea, select, [contenteditable=true]",
+  ) !== null;
 
 const isBehindDialog = (): boolean =>
   document.querySelector("[role=dialog]:not([popover]), [role=alertdialog]") !== null;

@@ -1,5 +1,6 @@
 /** A patch as a table: line numbers of both sides, and signs, so that colour is never alone. */
 import type { DiffLine } from "@drover/contract/views";
+import { MessageSquarePlus } from "lucide-react";
 import { memo } from "react";
 import { cx } from "../ui/class-names.ts";
 
@@ -17,15 +18,17 @@ const LOOKS: Readonly<Record<DiffLine["kind"], string>> = {
 export const DiffRow = memo(function DiffRow({
   line,
   className,
+  onComment,
 }: {
   readonly line: DiffLine;
   readonly className?: string;
+  readonly onComment?: ((line: DiffLine) => void) | undefined;
 }) {
   return (
     <div
       role="row"
       className={cx(
-        "grid grid-cols-[2.6rem_2.6rem_1.2rem_1fr] max-md:grid-cols-[2.2rem_1rem_1fr]",
+        "group/line relative grid grid-cols-[2.6rem_2.6rem_1.2rem_1fr] max-md:grid-cols-[2.2rem_1rem_1fr]",
         LOOKS[line.kind],
         className,
       )}
@@ -42,6 +45,18 @@ export const DiffRow = memo(function DiffRow({
       </span>
       <span role="cell" className="pr-3 break-all whitespace-pre-wrap">
         {line.text}
+        {onComment !== undefined && line.kind !== "hunk" && line.kind !== "note" && (
+          <button
+            type="button"
+            tabIndex={-1}
+            aria-label={`Comment on line ${line.newLine ?? line.oldLine ?? ""}`}
+            title="Comment on this line"
+            onClick={() => onComment(line)}
+            className="absolute top-0 left-0 grid size-5 place-items-center rounded bg-solid text-on-solid opacity-0 group-hover/line:opacity-100 focus-visible:opacity-100"
+          >
+            <MessageSquarePlus size={12} aria-hidden />
+          </button>
+        )}
       </span>
     </div>
   );

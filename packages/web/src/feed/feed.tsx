@@ -1,7 +1,7 @@
 /** The feed of a run: virtual, following its end until a person scrolls up, and never moving what is being read. */
 import type { FeedRow } from "@drover/contract/views";
 import { ArrowDown } from "lucide-react";
-import { useCallback, useEffect, useLayoutEffect, useRef, useState } from "react";
+import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
 import { VList, type VListHandle } from "virtua";
 import { useKeys } from "../app/keys.ts";
 import { plural } from "../data/format.ts";
@@ -36,6 +36,18 @@ function findRow(rows: readonly FeedRow[], seq: number | undefined): number {
   return low;
 }
 
+/** Rows with which a turn begins: their number in the log, and the turn. */
+function findTurns(rows: readonly FeedRow[]): ReadonlyMap<number, number> {
+  const starts = new Map<number, number>();
+  let turn = 0;
+  for (const row of rows) {
+    if (row.turn === null || row.turn <= turn) continue;
+    turn = row.turn;
+    starts.set(row.seq, turn);
+  }
+  return starts;
+}
+
 export function Feed({ rows, isPastChanged, head, selected, onSelect, label }: FeedProps) {
   const { onCopyLink, onFullDiff } = useRunContext();
   const list = useRef<VListHandle>(null);
@@ -67,9 +79,19 @@ export function Feed({ rows, isPastChanged, head, selected, onSelect, label }: F
   const shown = useRef<number>(undefined);
   useLayoutEffect(() => {
     if (selected === undefined || selectedAt === -1 || shown.current === selected) return;
+    // Whoever goes to an event wants to stay there.
+    if (shown.current !== undefined || !isOn()) pause();
     list.current?.scrollToIndex(selectedAt, { align: shown.current === undefined ? "center" : "nearest" });
     shown.current = selected;
-  }, [selected, selectedAt]);
+  }, [selected, selectedAt, isOn, pause]);
+
+  const turns = useMemo(() => findTurns(rows), [rows]);
+  const goToTurn = (step: 1 | -1) => {
+    const seqs = [...turns.keys()];
+    const here = selectedRow?.seq ?? rows[firstVisible(list.current)]?.seq ?? 0;
+    const next = step === 1 ? seqs.find((seq) => seq > here) : seqs.findLast((seq) => seq < here);
+    if (next !== undefined) select(findRow(rows, next));
+  };
 
   const select = (at: number) => {
     const row = rows[Math.max(0, Math.min(rows.length - 1, at))];
@@ -80,6 +102,8 @@ export function Feed({ rows, isPastChanged, head, selected, onSelect, label }: F
   useKeys({
     nextEvent: () => select(selectedAt === -1 ? firstVisible(list.current) : selectedAt + 1),
     previousEvent: () => select(selectedAt === -1 ? rows.length - 1 : selectedAt - 1),
+    nextTurn: () => goToTurn(1),
+    previousTurn: () => goToTurn(-1),
     live: resume,
     start: () => {
       pause();
@@ -94,7 +118,13 @@ export function Feed({ rows, isPastChanged, head, selected, onSelect, label }: F
   });
 
   return (
-    <div ref={attach} className="relative min-h-0 flex-1" data-testid="feed" data-rows={rows.length} data-head={head}>
+    <div
+      ref={attach}
+      className="@container relative min-h-0 flex-1"
+      data-testid="feed"
+      data-rows={rows.length}
+      data-head={head}
+    >
       <VList
         ref={list}
         role="feed"
@@ -115,6 +145,7 @@ export function Feed({ rows, isPastChanged, head, selected, onSelect, label }: F
             data-kind={row.kind}
             className={cx(at === selectedAt && "bg-live-soft/60 shadow-[inset_2px_0_0_var(--live)]")}
           >
+            {turns.has(row.seq) && <TurnLine turn={turns.get(row.seq) ?? 0} />}
             <Row row={row} />
           </article>
         )}
@@ -135,6 +166,13 @@ export function Feed({ rows, isPastChanged, head, selected, onSelect, label }: F
     </div>
   );
 }
+
+const TurnLine = ({ turn }: { readonly turn: number }) => (
+  <div className="flex items-center gap-3 px-3 pt-2 pb-1 text-2xs font-semibold text-ink-3 @2xl:px-5" data-turn={turn}>
+    Turn {turn}
+    <span aria-hidden className="h-px flex-1 bg-line" />
+  </div>
+);
 
 const firstVisible = (list: VListHandle | null): number =>
   list === null ? 0 : list.findItemIndex(list.scrollOffset + 24);

@@ -1,9 +1,14 @@
 /** Which rows are shown: by kind, and by a text in them. */
 import { FEED_GROUPS, type FeedGroup } from "@drover/contract/views";
-import { X } from "lucide-react";
+import { ChevronDown, ChevronUp, FilePen, TriangleAlert, X, type LucideIcon } from "lucide-react";
+import type { ActionName } from "../app/actions.ts";
 import { formatCount } from "../data/format.ts";
+import { Button } from "../ui/button.tsx";
 import { Kbd } from "../ui/kbd.tsx";
 import { SearchField } from "../ui/search-field.tsx";
+import { Tooltip } from "../ui/tooltip.tsx";
+
+export type Landmark = "errors" | "edits";
 
 interface FilterBarProps {
   readonly kinds: readonly FeedGroup[];
@@ -12,9 +17,12 @@ interface FilterBarProps {
   readonly found: number | undefined;
   readonly onKinds: (kinds: readonly FeedGroup[]) => void;
   readonly onSearch: (q: string) => void;
+  /** Of rows that are shown. */
+  readonly landmarks: Readonly<Record<Landmark, number>>;
+  readonly onJump: (to: Landmark, step: 1 | -1) => void;
 }
 
-export function FilterBar({ kinds, counts, q, found, onKinds, onSearch }: FilterBarProps) {
+export function FilterBar({ kinds, counts, q, found, onKinds, onSearch, landmarks, onJump }: FilterBarProps) {
   const toggle = (group: FeedGroup) =>
     onKinds(kinds.includes(group) ? kinds.filter((one) => one !== group) : [...kinds, group]);
   return (
@@ -46,6 +54,24 @@ export function FilterBar({ kinds, counts, q, found, onKinds, onSearch }: Filter
           </button>
         )}
       </div>
+      {landmarks.errors > 0 && (
+        <Jump
+          icon={TriangleAlert}
+          name="error"
+          count={landmarks.errors}
+          actions={["previousError", "nextError"]}
+          onJump={(step) => onJump("errors", step)}
+        />
+      )}
+      {landmarks.edits > 0 && (
+        <Jump
+          icon={FilePen}
+          name="change"
+          count={landmarks.edits}
+          actions={["previousEdit", "nextEdit"]}
+          onJump={(step) => onJump("edits", step)}
+        />
+      )}
       <SearchField
         label="Search in this run"
         placeholder="Search in this run"
@@ -54,6 +80,34 @@ export function FilterBar({ kinds, counts, q, found, onKinds, onSearch }: Filter
         onSearch={onSearch}
         note={found === undefined ? <Kbd action="search" /> : `${formatCount(found)} rows`}
       />
+    </div>
+  );
+}
+
+interface JumpProps {
+  readonly icon: LucideIcon;
+  readonly name: string;
+  readonly count: number;
+  readonly actions: readonly [ActionName, ActionName];
+  readonly onJump: (step: 1 | -1) => void;
+}
+
+function Jump({ icon: Icon, name, count, actions: [back, on], onJump }: JumpProps) {
+  return (
+    <div className="flex items-center rounded-lg border border-line text-ink-3 max-md:hidden">
+      <Tooltip label={`Previous ${name}`} action={back}>
+        <Button look="ghost" size="icon" className="size-7" aria-label={`Previous ${name}`} onClick={() => onJump(-1)}>
+          <ChevronUp size={14} />
+        </Button>
+      </Tooltip>
+      <span className="flex items-center gap-1 text-2xs tabular-nums" title={`${formatCount(count)} ${name}s`}>
+        <Icon size={12} aria-hidden /> {formatCount(count)}
+      </span>
+      <Tooltip label={`Next ${name}`} action={on}>
+        <Button look="ghost" size="icon" className="size-7" aria-label={`Next ${name}`} onClick={() => onJump(1)}>
+          <ChevronDown size={14} />
+        </Button>
+      </Tooltip>
     </div>
   );
 }

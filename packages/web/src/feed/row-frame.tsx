@@ -1,6 +1,6 @@
 /** The frame of a row: time, a node on the trail, and what happened. */
 import type { FeedRow } from "@drover/contract/views";
-import { Link2, type LucideIcon } from "lucide-react";
+import { History, Link2, type LucideIcon } from "lucide-react";
 import type { ReactNode } from "react";
 import { formatClock, formatDay } from "../data/format.ts";
 import { cx } from "../ui/class-names.ts";
@@ -15,13 +15,13 @@ interface RowFrameProps {
 }
 
 export function RowFrame({ row, icon: Icon, tone = "text-ink-3", isQuiet = false, children }: RowFrameProps) {
-  const { onCopyLink } = useRunContext();
+  const { onCopyLink, onReplay } = useRunContext();
   return (
-    <div className="group/row grid grid-cols-[1.75rem_minmax(0,1fr)] gap-x-2 px-3 md:grid-cols-[4.25rem_1.75rem_minmax(0,1fr)_2rem] md:px-5">
+    <div className="group/row grid grid-cols-[1.75rem_minmax(0,1fr)] gap-x-2 px-3 @2xl:grid-cols-[4.25rem_1.75rem_minmax(0,1fr)_3.5rem] @2xl:px-5">
       <time
         dateTime={row.at}
         title={formatDay(row.at)}
-        className="hidden pt-[calc(var(--row-y)+0.125rem)] text-right font-mono text-2xs leading-5 text-ink-3 tabular-nums md:block"
+        className="hidden pt-[calc(var(--row-y)+0.125rem)] text-right font-mono text-2xs leading-5 text-ink-3 tabular-nums @2xl:block"
       >
         {formatClock(row.at)}
       </time>
@@ -37,12 +37,24 @@ export function RowFrame({ row, icon: Icon, tone = "text-ink-3", isQuiet = false
         </span>
       </div>
       <div className="min-w-0 py-[var(--row-y)]">
-        <time dateTime={row.at} className="block font-mono text-2xs text-ink-3 md:hidden">
+        <time dateTime={row.at} className="block font-mono text-2xs text-ink-3 @2xl:hidden">
           {formatClock(row.at)}
         </time>
         {children}
       </div>
-      <div className="hidden pt-[var(--row-y)] md:block">
+      <div className="hidden pt-[var(--row-y)] @2xl:flex">
+        {onReplay !== undefined && (
+          <button
+            type="button"
+            tabIndex={-1}
+            aria-label={`Replay from event ${row.seq}`}
+            title="Replay from here"
+            onClick={() => onReplay(row.seq)}
+            className="grid size-6 place-items-center rounded-md text-ink-3 opacity-0 group-hover/row:opacity-100 hover:bg-hover hover:text-ink focus-visible:opacity-100"
+          >
+            <History size={13} />
+          </button>
+        )}
         <button
           type="button"
           tabIndex={-1}

@@ -28,6 +28,8 @@ export interface RunContextValue {
   readonly mayAnswer: boolean;
   readonly onFullDiff: (seq: number, at: number) => void;
   readonly onCopyLink: (seq: number) => void;
+  /** Absent where the replay itself is shown. */
+  readonly onReplay?: (seq: number) => void;
 }
 
 export const RunContext = createContext<RunContextValue | undefined>(undefined);

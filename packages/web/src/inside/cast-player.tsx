@@ -10,7 +10,7 @@ import { Button } from "../ui/button.tsx";
 import { Choice } from "../ui/field.tsx";
 import { Problem } from "../ui/problem.tsx";
 import { castQuery } from "./queries.ts";
-import type { Screen } from "./terminal-screen.ts";
+import { Reel } from "./reel.ts";
 import { useScreen } from "./use-screen.ts";
 
 const SPEEDS = [
@@ -26,30 +26,6 @@ export function CastPlayer({ sandboxId, recording }: { readonly sandboxId: strin
     return <Problem error={read.error} what="The recording could not be read" onRetry={() => void read.refetch()} />;
   if (cast === undefined) return <div className="skeleton min-h-60 flex-1" />;
   return <Player cast={cast} isTruncated={recording.is_truncated} />;
-}
-
-/** Draws steps up to a moment; going back draws from the start. */
-class Reel {
-  private readonly screen: Screen;
-  private readonly cast: Cast;
-  private next = 0;
-
-  constructor(screen: Screen, cast: Cast) {
-    this.screen = screen;
-    this.cast = cast;
-  }
-
-  show(at: number): void {
-    const { steps } = this.cast;
-    if (this.next > 0 && (steps[this.next - 1]?.at ?? 0) > at) {
-      this.screen.terminal.reset();
-      this.next = 0;
-    }
-    let text = "";
-    for (; this.next < steps.length && (steps[this.next]?.at ?? 0) <= at; this.next += 1)
-      text += steps[this.next]?.text ?? "";
-    if (text !== "") this.screen.terminal.write(text);
-  }
 }
 
 function Player({ cast, isTruncated }: { readonly cast: Cast; readonly isTruncated: boolean }) {

@@ -14,11 +14,11 @@ export function RunActions({ sandbox }: { readonly sandbox: Sandbox }) {
   // Drover has no hold on what it did not make.
   const isOurs = sandbox.provider !== "external";
   return (
-    <div className="flex items-center gap-2 max-md:ml-auto">
+    <>
       {isOurs && sandbox.state === "running" && <Pause sandbox={sandbox} />}
       {isOurs && sandbox.state === "paused" && <Resume sandbox={sandbox} />}
       <Terminate sandbox={sandbox} />
-    </div>
+    </>
   );
 }
 

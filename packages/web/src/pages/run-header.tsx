@@ -9,6 +9,7 @@ import { Liveness } from "../ui/liveness.tsx";
 import { StateBadge } from "../ui/state-badge.tsx";
 import { UnsafeBadge } from "../ui/unsafe-badge.tsx";
 import { RunActions } from "./run-actions.tsx";
+import { RunLinks } from "./run-links.tsx";
 
 interface RunHeaderProps {
   readonly sandbox: Sandbox;
@@ -44,7 +45,10 @@ export function RunHeader({ sandbox, spent, mayOperate, isLoadingHistory, loaded
           <Elapsed sandbox={sandbox} />
         </Figure>
       </dl>
-      {mayOperate && <RunActions sandbox={sandbox} />}
+      <div className="flex items-center gap-2 max-md:ml-auto">
+        <RunLinks sandbox={sandbox} mayOperate={mayOperate} />
+        {mayOperate && <RunActions sandbox={sandbox} />}
+      </div>
     </div>
   );
 }

@@ -1,6 +1,15 @@
 /** The views of one run, side by side: each has an address and a key. */
 import { Link } from "@tanstack/react-router";
-import { FileDiff, FolderTree, Info, ListTree, SquareTerminal, type LucideIcon } from "lucide-react";
+import {
+  ChartGantt,
+  FileDiff,
+  FolderTree,
+  Info,
+  ListTree,
+  MessageSquareText,
+  SquareTerminal,
+  type LucideIcon,
+} from "lucide-react";
 import type { ActionName } from "../app/actions.ts";
 import { formatCount } from "../data/format.ts";
 import { RUN_TABS, type RunTab } from "../search-params.ts";
@@ -14,6 +23,8 @@ const TABS: Readonly<
   changes: { label: "Changes", icon: FileDiff, action: "tabChanges" },
   terminal: { label: "Terminal", icon: SquareTerminal, action: "tabTerminal" },
   files: { label: "Files", icon: FolderTree, action: "tabFiles" },
+  messages: { label: "Messages", icon: MessageSquareText, action: "tabMessages" },
+  timeline: { label: "Timeline", icon: ChartGantt, action: "tabTimeline" },
   details: { label: "Details", icon: Info, action: "tabDetails" },
 };
 

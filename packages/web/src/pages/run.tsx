@@ -1,9 +1,11 @@
 /** One run: its feed, live; what it is about; and the message box. */
+import type { LogEvent } from "@drover/client";
 import { TERMINAL_SANDBOX_STATES, VERBS_OF_ROLE } from "@drover/contract";
 import {
   createFinder,
   FEED_GROUPS,
   foldSandbox,
+  isFailedRow,
   rowOfSeq,
   toGroup,
   type FeedGroup,
@@ -26,7 +28,7 @@ import { Announcer } from "../feed/announcer.tsx";
 import { Composer } from "../feed/composer.tsx";
 import { ContextPanel } from "../feed/context-panel.tsx";
 import { Feed } from "../feed/feed.tsx";
-import { FilterBar } from "../feed/filter-bar.tsx";
+import { FilterBar, type Landmark } from "../feed/filter-bar.tsx";
 import { OutgoingMessages } from "../feed/outgoing.tsx";
 import { FullDiff } from "../feed/full-diff.tsx";
 import { Openness, RunContext } from "../feed/run-context.tsx";
@@ -44,6 +46,10 @@ const TerminalTab = lazy(() =>
   import("../inside/terminal-tab.tsx").then((module) => ({ default: module.TerminalTab })),
 );
 const FilesTab = lazy(() => import("../inside/files-tab.tsx").then((module) => ({ default: module.FilesTab })));
+const MessageList = lazy(() => import("../feed/message-list.tsx").then((module) => ({ default: module.MessageList })));
+const TimelineTab = lazy(() =>
+  import("../inside/timeline-tab.tsx").then((module) => ({ default: module.TimelineTab })),
+);
 const DetailsTab = lazy(() => import("../inside/details-tab.tsx").then((module) => ({ default: module.DetailsTab })));
 
 export function RunPage() {
@@ -74,6 +80,15 @@ function Run({ sandboxId }: { readonly sandboxId: string }) {
       void navigate({ search: (old) => parseRunSearch({ ...old, ...part }), replace: true }),
     [navigate],
   );
+  const openReplay = useCallback(
+    (at: number | undefined) =>
+      void navigate({
+        to: "/sandboxes/$sandboxId/replay",
+        params: { sandboxId },
+        search: at === undefined ? {} : { at },
+      }),
+    [navigate, sandboxId],
+  );
   const goTo = (tab: RunTab) =>
     void navigate({ search: tab === "activity" ? {} : ({ tab } satisfies RunSearch), replace: true });
   useKeys({
@@ -81,12 +96,26 @@ function Run({ sandboxId }: { readonly sandboxId: string }) {
     tabChanges: () => goTo("changes"),
     tabTerminal: () => goTo("terminal"),
     tabFiles: () => goTo("files"),
+    tabMessages: () => goTo("messages"),
+    tabTimeline: () => goTo("timeline"),
     tabDetails: () => goTo("details"),
+    replay: () => openReplay(search.e),
+    nextError: () => jump("errors", 1),
+    previousError: () => jump("errors", -1),
+    nextEdit: () => jump("edits", 1),
+    previousEdit: () => jump("edits", -1),
   });
   const kinds = useMemo(() => parseKinds(search.kinds), [search.kinds]);
   const q = useDeferredValue(search.q ?? "");
   const rows = useShownRows(view.rows, kinds, q);
   const counts = useCounts(view.rows);
+  const landmarks = useMemo(() => ({ errors: rows.filter(isFailedRow), edits: rows.filter(isEdit) }), [rows]);
+  const jump = (to: Landmark, step: 1 | -1) => {
+    const places = landmarks[to];
+    const here = search.e ?? (step === 1 ? 0 : Number.POSITIVE_INFINITY);
+    const next = step === 1 ? places.find((row) => row.seq > here) : places.findLast((row) => row.seq < here);
+    if (next !== undefined) change({ e: next.seq });
+  };
   const outgoing = useOutgoing(sandboxId, view);
 
   const onCopyLink = useCallback(async (seq: number) => {
@@ -104,12 +133,14 @@ function Run({ sandboxId }: { readonly sandboxId: string }) {
       mayAnswer,
       onFullDiff: (seq: number, at: number) => setDiff({ seq, at }),
       onCopyLink: (seq: number) => void onCopyLink(seq),
+      onReplay: openReplay,
     }),
-    [sandboxId, openness, mayAnswer, onCopyLink],
+    [sandboxId, openness, mayAnswer, onCopyLink, openReplay],
   );
   const diffRow = diff === undefined ? undefined : view.rows[rowOfSeq(view, diff.seq)];
   const edit = diffRow?.kind === "edit" ? diffRow.edits[diff?.at ?? 0] : undefined;
   const error = sandbox.error ?? log?.error;
+  const checkpoint = useLastCheckpoint(log?.events, search.tab === "changes");
 
   if (error !== undefined && error !== null) {
     return (
@@ -148,6 +179,8 @@ function Run({ sandboxId }: { readonly sandboxId: string }) {
                 found={q === "" && kinds.length === 0 ? undefined : rows.length}
                 onKinds={(next) => change({ kinds: next.length === 0 ? undefined : next.join(",") })}
                 onSearch={(text) => change({ q: text === "" ? undefined : text })}
+                landmarks={{ errors: landmarks.errors.length, edits: landmarks.edits.length }}
+                onJump={jump}
               />
               {view.lastSeq === 0 ? (
                 <Waiting isRead={log !== undefined && !log.isLoading} />
@@ -175,7 +208,10 @@ function Run({ sandboxId }: { readonly sandboxId: string }) {
                   view={view}
                   file={search.file}
                   turn={search.turn}
-                  onOpen={(part) => change({ file: undefined, turn: undefined, ...part })}
+                  scope={search.scope}
+                  checkpoint={checkpoint}
+                  reason={mayAnswer ? undefined : "Nobody is there to read a message."}
+                  onOpen={(part) => change({ file: undefined, turn: undefined, scope: undefined, ...part })}
                 />
               )}
               {sandbox.data !== undefined && search.tab === "terminal" && (
@@ -192,6 +228,19 @@ function Run({ sandboxId }: { readonly sandboxId: string }) {
                   path={search.path}
                   file={search.file}
                   onOpen={(part) => change({ path: undefined, file: undefined, ...part })}
+                />
+              )}
+              {search.tab === "messages" && (
+                <MessageList
+                  sandboxId={sandboxId}
+                  view={view}
+                  onOpen={(seq) => void navigate({ search: { e: seq }, replace: true })}
+                />
+              )}
+              {search.tab === "timeline" && (
+                <TimelineTab
+                  events={log?.events ?? []}
+                  onOpen={(seq) => void navigate({ search: { e: seq }, replace: true })}
                 />
               )}
               {sandbox.data !== undefined && search.tab === "details" && (
@@ -241,6 +290,13 @@ function Waiting({ isRead }: { readonly isRead: boolean }) {
         </div>
       )}
     </div>
+  );
+}
+
+function useLastCheckpoint(events: readonly LogEvent[] | undefined, isWanted: boolean): LogEvent | undefined {
+  return useMemo(
+    () => (isWanted ? events?.findLast((event) => event.event_type === "workspace.checkpoint") : undefined),
+    [events, isWanted],
   );
 }
 
@@ -310,6 +366,8 @@ function useCounts(rows: FeedView["rows"]): Readonly<Record<FeedGroup, number>> 
     return counts;
   }, [rows]);
 }
+
+const isEdit = (row: FeedView["rows"][number]): boolean => row.kind === "edit";
 
 const isPerson = (row: FeedView["rows"][number]): row is PersonRow => row.kind === "person";
 

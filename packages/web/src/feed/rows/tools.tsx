@@ -1,6 +1,6 @@
 /** Rows of what the agent did: commands, reads, other tools, its plan. */
 import type { CommandRow, ReadsRow, TodoRow, ToolCall, ToolRow } from "@drover/contract/views";
-import { toSubject } from "@drover/contract/views";
+import { readText, toSubject } from "@drover/contract/views";
 import {
   BookOpenText,
   ChevronRight,
@@ -10,14 +10,15 @@ import {
   ListTodo,
   LoaderCircle,
   SquareTerminal,
-  Wrench,
 } from "lucide-react";
 import { formatDuration, plural } from "../../data/format.ts";
 import { cx } from "../../ui/class-names.ts";
 import { Json } from "../json.tsx";
+import { Markdown } from "../markdown.tsx";
 import { Output } from "../output.tsx";
 import { RowFrame, RowToggle } from "../row-frame.tsx";
 import { useOpen } from "../run-context.tsx";
+import { toToolLook, type ToolLook } from "./tool-look.ts";
 
 const PREVIEW_LINES = 6;
 const PREVIEW_LINES_OF_FAILURE = 14;
@@ -132,19 +133,47 @@ export function Reads({ row }: { readonly row: ReadsRow }) {
   );
 }
 
+const TOOL_TONES: Readonly<Record<ToolLook["kind"], string>> = {
+  subagent: "text-mind",
+  skill: "text-mind",
+  mcp: "text-done-ink",
+  web: "text-done-ink",
+  other: "text-ink-2",
+};
+
 export function OtherTool({ row }: { readonly row: ToolRow }) {
   const [isOpen, toggle] = useOpen(row.seq);
   const { call } = row;
+  const { kind, icon, name, subject } = toToolLook(call);
+  const prompt = kind === "subagent" ? readText(call.input, "prompt") : null;
   return (
-    <RowFrame row={row} icon={Wrench} tone={call.isError ? "text-fail-ink" : "text-ink-2"}>
+    <RowFrame row={row} icon={icon} tone={call.isError ? "text-fail-ink" : TOOL_TONES[kind]}>
       <RowToggle isOpen={isOpen} onToggle={toggle}>
-        <span className="shrink-0 font-medium">{call.tool}</span>
-        <span className="min-w-0 truncate font-mono text-xs text-ink-3">{toSubject(call)}</span>
+        <span className="max-w-[60%] shrink-0 truncate font-medium" data-tool={kind}>
+          {name}
+        </span>
+        <span className="min-w-0 truncate font-mono text-xs text-ink-3">{subject}</span>
         <CallStatus call={call} />
         <Chevron isOpen={isOpen} />
       </RowToggle>
-      {isOpen && Object.keys(call.input).length > 0 && <Json value={call.input} label={`Input of ${call.tool}`} />}
-      {isOpen && call.output !== null && (
+      {isOpen && prompt !== null && (
+        <div className="mt-1 border-l-2 border-mind/40 pl-3">
+          <p className="text-2xs font-semibold text-ink-3">asked</p>
+          <p className="max-h-60 overflow-auto text-sm break-words whitespace-pre-wrap text-ink-2" tabIndex={0}>
+            {prompt}
+          </p>
+        </div>
+      )}
+      {isOpen && prompt !== null && call.output !== null && (
+        <div className="mt-2 border-l-2 border-live/50 pl-3">
+          <p className="text-2xs font-semibold text-ink-3">answered</p>
+          <Markdown text={call.output} />
+        </div>
+      )}
+      {isOpen && prompt === null && Object.keys(call.input).length > 0 && (
+        <Json value={call.input} label={`Input of ${call.tool}`} />
+      )}
+      {isOpen && prompt === null && call.output !== null && (
         <Output
           text={call.output}
           label={`Result of ${call.tool}`}

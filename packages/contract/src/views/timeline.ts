@@ -1,0 +1,164 @@
+/** A run as a strip: turns, tools, waiting, edits, errors and cost along a film in which silences are short. */
+import type { LogEvent } from "./log-event.ts";
+import { readNumber, readText } from "./log-event.ts";
+import { isFailure, isWork, toFilm } from "./replay.ts";
+
+export interface Span {
+  /** Of its first event, by which it is found again. */
+  readonly seq: number;
+  readonly from: number;
+  readonly to: number;
+  readonly label: string;
+  readonly isError: boolean;
+}
+
+export interface TurnSpan extends Span {
+  readonly turn: number;
+  readonly startedAt: string;
+  readonly endedAt: string;
+  readonly costUsd: number;
+  readonly tools: number;
+  readonly edits: number;
+  readonly errors: number;
+}
+
+export interface Timeline {
+  readonly lengthMs: number;
+  readonly turns: readonly TurnSpan[];
+  readonly tools: readonly Span[];
+  /** The agent stood still: for a message, for a permission, or because it was paused. */
+  readonly waits: readonly Span[];
+  readonly edits: readonly Span[];
+  readonly errors: readonly Span[];
+  /** What was spent by then, in steps. */
+  readonly cost: readonly { readonly at: number; readonly usd: number }[];
+}
+
+const STARTS: ReadonlySet<string> = new Set(["agent.tool_use", "agent.subagent_invoked", "agent.skill_invoked"]);
+const ENDS: ReadonlySet<string> = new Set([
+  "agent.tool_completed",
+  "agent.tool_result",
+  "agent.user_tool_result",
+  "agent.subagent_completed",
+  "agent.skill_completed",
+]);
+/** They end no waiting. */
+const BESIDE: ReadonlySet<string> = new Set([
+  "agent.heartbeat",
+  "spec.heartbeat",
+  "heartbeat",
+  "agent.usage",
+  "MESSAGE_QUEUED",
+  "workspace.checkpoint",
+  "agent.transcript_saved",
+  "agent.turn_complete",
+]);
+
+const toWait = ({ event_type: type, event_data: data }: LogEvent): string | undefined => {
+  if (type === "agent.waiting") return "for a message";
+  if (type === "agent.permission_requested") return "for a permission";
+  return type === "STATE_CHANGED" && readText(data, "to") === "paused" ? "paused" : undefined;
+};
+
+type Draft<T> = { -readonly [K in keyof T]: T[K] };
+
+class TimelineDraft {
+  readonly turns: Draft<TurnSpan>[] = [];
+  readonly tools: Draft<Span>[] = [];
+  readonly waits: Draft<Span>[] = [];
+  readonly edits: Span[] = [];
+  readonly errors: Span[] = [];
+  readonly cost: { at: number; usd: number }[] = [];
+  private readonly openTools = new Map<string, Draft<Span>>();
+  private wait: Draft<Span> | undefined;
+  private usd = 0;
+
+  take(event: LogEvent, at: number): void {
+    const { event_type: type, event_data: data } = event;
+    const point: Span = { seq: event.sandbox_seq, from: at, to: at, label: type, isError: false };
+    this.takeTurn(event, at);
+    const turn = this.turns.at(-1);
+    this.takeWait(event, point);
+    if (STARTS.has(type)) this.startTool(event, point, turn);
+    if (ENDS.has(type)) this.endTool(event, at);
+    if (type === "agent.file_edited") {
+      this.edits.push({ ...point, label: readText(data, "file_path", "path") ?? "a file" });
+      if (turn !== undefined) turn.edits += 1;
+    }
+    if (isFailure(event)) {
+      this.errors.push({ ...point, label: readText(data, "error", "message") ?? type, isError: true });
+      if (turn !== undefined) {
+        turn.errors += 1;
+        turn.isError = true;
+      }
+    }
+    if (type === "agent.usage") {
+      const usd = readNumber(data, "cost_usd") ?? 0;
+      this.usd += usd;
+      if (turn !== undefined) turn.costUsd += usd;
+      this.cost.push({ at, usd: this.usd });
+    }
+  }
+
+  private takeTurn(event: LogEvent, at: number): void {
+    const told = readNumber(event.event_data, "turn") ?? 0;
+    const last = this.turns.at(-1);
+    if (told <= (last?.turn ?? 0)) {
+      if (last === undefined || !isWork(event)) return;
+      last.to = at;
+      last.endedAt = event.created_at;
+      return;
+    }
+    this.turns.push({
+      seq: event.sandbox_seq,
+      from: at,
+      to: at,
+      label: `Turn ${told}`,
+      isError: false,
+      turn: told,
+      startedAt: event.created_at,
+      endedAt: event.created_at,
+      costUsd: 0,
+      tools: 0,
+      edits: 0,
+      errors: 0,
+    });
+  }
+
+  private takeWait(event: LogEvent, point: Span): void {
+    if (this.wait !== undefined) {
+      this.wait.to = point.from;
+      if (BESIDE.has(event.event_type)) return;
+      this.wait = undefined;
+    }
+    const label = toWait(event);
+    if (label === undefined) return;
+    this.wait = { ...point, label };
+    this.waits.push(this.wait);
+  }
+
+  private startTool(event: LogEvent, point: Span, turn: Draft<TurnSpan> | undefined): void {
+    const id = readText(event.event_data, "tool_use_id");
+    // A call is told again when its input is complete.
+    if (id !== null && this.openTools.has(id)) return;
+    const span = { ...point, label: readText(event.event_data, "tool", "tool_name") ?? "Tool" };
+    this.tools.push(span);
+    if (id !== null) this.openTools.set(id, span);
+    if (turn !== undefined) turn.tools += 1;
+  }
+
+  private endTool(event: LogEvent, at: number): void {
+    const span = this.openTools.get(readText(event.event_data, "tool_use_id") ?? "");
+    if (span === undefined) return;
+    span.to = at;
+    span.isError ||= isFailure(event);
+  }
+}
+
+export function toTimeline(events: readonly LogEvent[]): Timeline {
+  const film = toFilm(events);
+  const draft = new TimelineDraft();
+  events.forEach((event, n) => draft.take(event, film[n] ?? 0));
+  const { turns, tools, waits, edits, errors, cost } = draft;
+  return { lengthMs: film.at(-1) ?? 0, turns, tools, waits, edits, errors, cost };
+}

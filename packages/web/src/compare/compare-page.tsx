@@ -1,0 +1,358 @@
+/** Two runs side by side: what each did turn by turn, where they part, and what they left. */
+import type { Moment, MomentFile, Sandbox } from "@drover/contract";
+import { compareRuns, toTurns, type Comparison, type RunTurn, type TurnPair } from "@drover/contract/views";
+import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
+import { Link, useNavigate, useSearch } from "@tanstack/react-router";
+import { ArrowRightLeft, Split } from "lucide-react";
+import { useEffect, useMemo, type ReactNode } from "react";
+import { VList } from "virtua";
+import { TopBar } from "../app/top-bar-slot.tsx";
+import { formatCost, formatCount, formatDuration, formatSpan, plural } from "../data/format.ts";
+import { sandboxesQuery, sandboxQuery } from "../data/queries.ts";
+import { toTitle } from "../data/sandbox-title.ts";
+import { useRun } from "../data/use-run.ts";
+import { momentQuery } from "../replay/queries.ts";
+import { useSettled } from "../replay/use-settled.ts";
+import { parseCompareSearch, type CompareSearch } from "../search-params.ts";
+import { Button } from "../ui/button.tsx";
+import { cx } from "../ui/class-names.ts";
+import { Choice } from "../ui/field.tsx";
+import { Problem } from "../ui/problem.tsx";
+import { Select } from "../ui/select.tsx";
+import { StateBadge } from "../ui/state-badge.tsx";
+
+const ALIGNS = [
+  { value: "turn", label: "By likeness" },
+  { value: "order", label: "By order" },
+] as const;
+const FOLDED_EVERY_MS = 1_000;
+const ACTIONS_SHOWN = 12;
+
+export function ComparePage() {
+  const search = parseCompareSearch(useSearch({ from: "/inside/compare" }));
+  const navigate = useNavigate({ from: "/compare" });
+  const change = (part: { [K in keyof CompareSearch]?: CompareSearch[K] | undefined }) =>
+    void navigate({ search: (old) => parseCompareSearch({ ...old, ...part }), replace: true });
+  useEffect(() => {
+    document.title = "Compare · Drover";
+  }, []);
+  const { a, b, align = "turn" } = search;
+  return (
+    <div className="flex h-full min-h-0 flex-col">
+      <TopBar>
+        <h1 className="text-base font-semibold tracking-tight">Compare</h1>
+        <span className="flex-1" />
+      </TopBar>
+      <div className="flex flex-wrap items-end gap-3 border-b border-line px-3 py-3 md:px-5">
+        <PickRun label="Run A" value={a} onChange={(id) => change({ a: id })} />
+        <Button size="icon" aria-label="Swap the runs" onClick={() => change({ a: b, b: a })} className="mb-1">
+          <ArrowRightLeft size={15} />
+        </Button>
+        <PickRun label="Run B" value={b} onChange={(id) => change({ b: id })} />
+        <span className="flex-1" />
+        <div className="mb-1">
+          <Choice
+            label="Align"
+            value={align}
+            options={ALIGNS}
+            onChange={(next) => change({ align: next === "turn" ? undefined : next })}
+          />
+        </div>
+      </div>
+      {a === undefined || b === undefined ? (
+        <div className="grid min-h-0 flex-1 place-items-center p-6 text-sm text-ink-3">
+          Choose two runs to see where they part.
+        </div>
+      ) : (
+        <Both key={`${a} ${b}`} a={a} b={b} align={align} />
+      )}
+    </div>
+  );
+}
+
+interface PickRunProps {
+  readonly label: string;
+  readonly value: string | undefined;
+  readonly onChange: (id: string | undefined) => void;
+}
+
+function PickRun({ label, value, onChange }: PickRunProps) {
+  const list = useInfiniteQuery(sandboxesQuery({}));
+  const items = list.data?.pages.flatMap((page) => page.items) ?? [];
+  const options = items.map((sandbox) => ({
+    value: sandbox.id as string,
+    label: `${toTitle(sandbox)} (${sandbox.state})`,
+  }));
+  const isListed = value === undefined || options.some((option) => option.value === value);
+  return (
+    <Select
+      label={label}
+      className="w-72 max-w-full"
+      value={value ?? ""}
+      onChange={(event) => onChange(event.target.value === "" ? undefined : event.target.value)}
+      options={[
+        { value: "", label: "Choose a run" },
+        ...(isListed ? [] : [{ value: value, label: value }]),
+        ...options,
+      ]}
+    />
+  );
+}
+
+interface Side {
+  readonly sandbox: Sandbox | undefined;
+  readonly turns: readonly RunTurn[];
+  readonly end: Moment | undefined;
+  readonly isLoading: boolean;
+  readonly error: unknown;
+}
+
+function useSide(sandboxId: string): Side {
+  const sandbox = useQuery(sandboxQuery(sandboxId));
+  const { run } = useRun(sandboxId);
+  const slow = useSettled(run, FOLDED_EVERY_MS);
+  const turns = useMemo(() => toTurns(slow.view.rows, slow.log?.events ?? []), [slow]);
+  const last = slow.log?.events.findLast((event) => event.event_type === "workspace.checkpoint")?.seq;
+  const end = useQuery({ ...momentQuery(sandboxId, last ?? 0), enabled: last !== undefined });
+  return {
+    sandbox: sandbox.data,
+    turns,
+    end: end.data,
+    isLoading: run.log?.isLoading ?? true,
+    error: sandbox.error ?? run.log?.error,
+  };
+}
+
+function Both({ a, b, align }: { readonly a: string; readonly b: string; readonly align: "turn" | "order" }) {
+  const left = useSide(a);
+  const right = useSide(b);
+  const compared = useMemo(() => compareRuns(left.turns, right.turns, align), [left.turns, right.turns, align]);
+  const error = left.error ?? right.error;
+  if (error !== undefined && error !== null)
+    return (
+      <div className="grid min-h-0 flex-1 place-items-center p-6">
+        <Problem error={error} what="A run could not be opened" onRetry={() => location.reload()} />
+      </div>
+    );
+  if (left.isLoading || right.isLoading || left.sandbox === undefined || right.sandbox === undefined)
+    return <div className="skeleton m-4 h-60" role="status" aria-label="Reading both runs" />;
+  return (
+    <div className="flex min-h-0 flex-1 flex-col">
+      <div className="grid shrink-0 grid-cols-2 border-b border-line max-md:text-xs">
+        <Head sandbox={left.sandbox} turns={left.turns} other={right.turns} />
+        <Head sandbox={right.sandbox} turns={right.turns} other={left.turns} isRight />
+      </div>
+      <Outcome compared={compared} left={left} right={right} />
+      <Pairs a={a} b={b} compared={compared} />
+    </div>
+  );
+}
+
+const sum = (turns: readonly RunTurn[], read: (turn: RunTurn) => number) =>
+  turns.reduce((total, turn) => total + read(turn), 0);
+
+function Head({
+  sandbox,
+  turns,
+  other,
+  isRight = false,
+}: {
+  readonly sandbox: Sandbox;
+  readonly turns: readonly RunTurn[];
+  readonly other: readonly RunTurn[];
+  readonly isRight?: boolean;
+}) {
+  const figures = [
+    { name: "turns", own: turns.length, theirs: other.length, show: formatCount },
+    {
+      name: "cost",
+      own: sum(turns, (turn) => turn.costUsd),
+      theirs: sum(other, (turn) => turn.costUsd),
+      show: formatCost,
+    },
+    {
+      name: "time",
+      own: sum(turns, (turn) => turn.durationMs),
+      theirs: sum(other, (turn) => turn.durationMs),
+      show: formatSpan,
+    },
+    {
+      name: "errors",
+      own: sum(turns, (turn) => turn.errors),
+      theirs: sum(other, (turn) => turn.errors),
+      show: formatCount,
+    },
+  ];
+  const added = sum(turns, (turn) => turn.added);
+  const removed = sum(turns, (turn) => turn.removed);
+  return (
+    <section
+      aria-label={isRight ? "Run B" : "Run A"}
+      className={cx("min-w-0 px-3 py-2.5 md:px-5", isRight && "border-l border-line")}
+    >
+      <div className="flex flex-wrap items-center gap-2">
+        <StateBadge state={sandbox.state} />
+        <Link
+          to="/sandboxes/$sandboxId"
+          params={{ sandboxId: sandbox.id }}
+          className="min-w-0 truncate text-sm font-semibold underline-offset-2 hover:underline"
+        >
+          {toTitle(sandbox)}
+        </Link>
+        <span className="font-mono text-2xs text-ink-3">{sandbox.runtime ?? sandbox.provider}</span>
+      </div>
+      <dl className="mt-1.5 flex flex-wrap gap-x-4 gap-y-1 text-xs text-ink-3 tabular-nums">
+        {figures.map(({ name, own, theirs, show }) => (
+          <div key={name} className="flex items-baseline gap-1">
+            <dt>{name}</dt>
+            <dd className={cx("font-semibold", own < theirs ? "text-live-ink" : "text-ink-2")}>{show(own)}</dd>
+          </div>
+        ))}
+        <div className="flex items-baseline gap-1">
+          <dt>lines</dt>
+          <dd className="font-semibold">
+            <span className="text-live-ink">+{formatCount(added)}</span>{" "}
+            <span className="text-fail-ink">−{formatCount(removed)}</span>
+          </dd>
+        </div>
+      </dl>
+    </section>
+  );
+}
+
+/** Contents are compared by their hash, so files of two sandboxes can be. */
+function compareFiles(left: Moment | undefined, right: Moment | undefined): readonly string[] | undefined {
+  const [ours, theirs] = [left?.files ?? undefined, right?.files ?? undefined];
+  if (ours === undefined || theirs === undefined) return undefined;
+  const toMap = (files: readonly MomentFile[]) =>
+    new Map(files.filter(({ change }) => change !== "deleted").map(({ path, object }) => [path, object]));
+  const [one, other] = [toMap(ours), toMap(theirs)];
+  return [...new Set([...one.keys(), ...other.keys()])].filter((path) => one.get(path) !== other.get(path)).toSorted();
+}
+
+function Outcome({
+  compared,
+  left,
+  right,
+}: {
+  readonly compared: Comparison;
+  readonly left: Side;
+  readonly right: Side;
+}) {
+  const files = compareFiles(left.end, right.end);
+  const parting = compared.parting === undefined ? undefined : compared.pairs[compared.parting];
+  return (
+    <div
+      className="flex flex-wrap items-center gap-x-5 gap-y-1 border-b border-line bg-surface px-3 py-2 text-xs md:px-5"
+      data-testid="outcome"
+    >
+      <span className="inline-flex items-center gap-1.5">
+        <Split size={13} aria-hidden className="text-ink-3" />
+        {parting === undefined
+          ? "Both did the same, turn by turn."
+          : `They part at ${[parting.a && `turn ${parting.a.turn} of A`, parting.b && `turn ${parting.b.turn} of B`].filter(Boolean).join(", ")}.`}
+      </span>
+      <span className="text-ink-2">
+        {files === undefined
+          ? "The files they left were not kept on both sides."
+          : files.length === 0
+            ? "They left the same files."
+            : `They left ${plural(files.length, "different file")}: `}
+        {files !== undefined && files.length > 0 && (
+          <span className="font-mono text-ink-3">
+            {files.slice(0, 8).join(", ")}
+            {files.length > 8 && " …"}
+          </span>
+        )}
+      </span>
+    </div>
+  );
+}
+
+function Pairs({ a, b, compared }: { readonly a: string; readonly b: string; readonly compared: Comparison }) {
+  return (
+    <VList
+      role="table"
+      aria-label="Turns of both runs"
+      tabIndex={0}
+      data={compared.pairs}
+      className="min-h-0 flex-1 focus-visible:-outline-offset-2"
+    >
+      {(pair, at) => (
+        <div
+          role="row"
+          key={at}
+          data-parting={at === compared.parting}
+          className={cx("grid grid-cols-2 border-b border-line", at === compared.parting && "border-t-2 border-t-wait")}
+        >
+          <Cell id={a} turn={pair.a} other={pair.b} pair={pair} />
+          <Cell id={b} turn={pair.b} other={pair.a} pair={pair} isRight />
+        </div>
+      )}
+    </VList>
+  );
+}
+
+interface CellProps {
+  readonly id: string;
+  readonly turn: RunTurn | undefined;
+  readonly other: RunTurn | undefined;
+  readonly pair: TurnPair;
+  readonly isRight?: boolean;
+}
+
+function Cell({ id, turn, other, pair, isRight = false }: CellProps) {
+  const look = cx("min-w-0 px-3 py-2 md:px-5", isRight && "border-l border-line");
+  if (turn === undefined)
+    return (
+      <div role="cell" className={cx(look, "bg-sunken text-xs text-ink-3")}>
+        no turn like this
+      </div>
+    );
+  const shared = new Set(other?.actions);
+  return (
+    <div role="cell" className={look}>
+      <p className="flex flex-wrap items-baseline gap-x-3 text-xs text-ink-3 tabular-nums">
+        <Link
+          to="/sandboxes/$sandboxId"
+          params={{ sandboxId: id }}
+          search={{ e: turn.seq }}
+          className="font-semibold text-ink-2 underline-offset-2 hover:underline"
+        >
+          Turn {turn.turn}
+        </Link>
+        <span>{formatDuration(turn.durationMs)}</span>
+        <span>{formatCost(turn.costUsd)}</span>
+        {turn.added + turn.removed > 0 && (
+          <span>
+            <span className="text-live-ink">+{formatCount(turn.added)}</span>{" "}
+            <span className="text-fail-ink">−{formatCount(turn.removed)}</span>
+          </span>
+        )}
+        {turn.errors > 0 && <span className="text-fail-ink">{plural(turn.errors, "error")}</span>}
+        {!isRight && pair.b !== undefined && <span>{Math.round(pair.likeness * 100)} % alike</span>}
+      </p>
+      <ul className="mt-1 flex flex-col gap-0.5 font-mono text-xs">
+        {turn.actions.slice(0, ACTIONS_SHOWN).map((action, at) => (
+          <Action key={at} isShared={shared.has(action)}>
+            {action}
+          </Action>
+        ))}
+      </ul>
+      {turn.actions.length > ACTIONS_SHOWN && (
+        <p className="text-2xs text-ink-3">and {plural(turn.actions.length - ACTIONS_SHOWN, "more action")}</p>
+      )}
+      {turn.said !== "" && <p className="mt-1 line-clamp-2 text-xs break-words text-ink-2">{turn.said}</p>}
+    </div>
+  );
+}
+
+const Action = ({ isShared, children }: { readonly isShared: boolean; readonly children: ReactNode }) => (
+  <li className={cx("flex gap-1.5", isShared ? "text-ink-3" : "text-ink")}>
+    <span aria-hidden className={isShared ? "text-ink-3" : "text-wait-ink"}>
+      {isShared ? "=" : "≠"}
+    </span>
+    <span className="sr-only">{isShared ? "in both:" : "only here:"}</span>
+    <span className="min-w-0 truncate">{children}</span>
+  </li>
+);

@@ -1,0 +1,46 @@
+/** Comments on changed lines, kept until they are sent to the agent as one message. */
+import { create } from "zustand";
+
+export interface ReviewComment {
+  readonly id: number;
+  readonly path: string;
+  /** Of the file after the change; null for the file as a whole, or a line that is gone. */
+  readonly line: number | null;
+  /** The line as it stood there. */
+  readonly quote: string;
+  readonly note: string;
+}
+
+type Comments = Readonly<Record<string, readonly ReviewComment[]>>;
+const NONE: readonly ReviewComment[] = [];
+let lastId = 0;
+
+const useComments = create<Comments>()(() => ({}));
+
+export const useReview = (sandboxId: string): readonly ReviewComment[] =>
+  useComments((comments) => comments[sandboxId] ?? NONE);
+
+const change = (sandboxId: string, rewrite: (comments: readonly ReviewComment[]) => readonly ReviewComment[]) =>
+  useComments.setState((comments) => ({ [sandboxId]: rewrite(comments[sandboxId] ?? NONE) }));
+
+export const addComment = (sandboxId: string, comment: Omit<ReviewComment, "id" | "note">): void =>
+  change(sandboxId, (comments) => [...comments, { ...comment, id: (lastId += 1), note: "" }]);
+
+export const writeComment = (sandboxId: string, id: number, note: string): void =>
+  change(sandboxId, (comments) => comments.map((comment) => (comment.id === id ? { ...comment, note } : comment)));
+
+export const dropComment = (sandboxId: string, id: number): void =>
+  change(sandboxId, (comments) => comments.filter((comment) => comment.id !== id));
+
+export const clearReview = (sandboxId: string): void => change(sandboxId, () => NONE);
+
+/** One message of all comments, each with its place and what stands there. */
+export const toReviewMessage = (comments: readonly ReviewComment[]): string =>
+  [
+    "Comments on your changes:",
+    ...comments.map(({ path, line, quote, note }) =>
+      [`${path}${line === null ? "" : `:${line}`}`, ...(quote.trim() === "" ? [] : [`> ${quote}`]), note.trim()].join(
+        "\n",
+      ),
+    ),
+  ].join("\n\n");
