@@ -76,6 +76,24 @@ describe("branches", () => {
   });
 });
 
+test("the default branch is the one that the project names", async ({ server, yard }) => {
+  await yard.git.host.ensureBranch(yard.git.repo, "develop", await yard.tip("main"), signal);
+  const base = await yard.put("develop", { "only-there.txt": "1\n" });
+  const body = { settings: { default_branch: "develop" } };
+  expect((await server.call("PATCH", `/projects/${yard.project_id}`, { body })).status).toBe(200);
+  const ticket = yard.ticket();
+  const branch = await ensureTicketBranch(server.deps, ticket, signal);
+  expect(branch).toMatchObject({ commit: base, base: "develop" });
+  await yard.put(branch.name, { "b.txt": "b\n" });
+  const pull = await ensurePullRequest(server.deps, ticket, {}, signal);
+  expect(pull?.base_branch).toBe("develop");
+  await mergePullRequest(server.deps, null, pull?.id ?? ("" as never), {}, signal);
+  expect([yard.read("develop", "b.txt"), yard.read("main", "b.txt")]).toEqual(["b\n", undefined]);
+  await server.call("PATCH", `/projects/${yard.project_id}`, { body: { settings: { default_branch: "nowhere" } } });
+  const lost = ensureTicketBranch(server.deps, yard.ticket(), signal);
+  await expect(lost).rejects.toMatchObject({ code: "branch.not_found" });
+});
+
 describe("a pull request", () => {
   test("is asked for once there is something, shown with its diff, merged by squash, and its branches go", async ({
     server,

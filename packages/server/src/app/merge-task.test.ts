@@ -4,10 +4,12 @@ import type { MergeAttempt, ProjectId, Task, Ticket } from "@drover/contract";
 import { expect, vi } from "vitest";
 import { commitFiles, readCommitted } from "../../../testkit/src/git/commit-files.ts";
 import { startTestServer, test as base, type TestServer } from "../../../testkit/src/server.ts";
-import { after, becomes, createWork, FACT_MS, finish, loadTask, takeOver } from "../../../testkit/src/work.ts";
+import { after, becomes, createWork, finish, loadTask, takeOver } from "../../../testkit/src/work.ts";
 import { openProjectGit } from "./project-git.ts";
 
-vi.setConfig({ testTimeout: 120_000 });
+vi.setConfig({ testTimeout: 400_000 });
+/** Many processes of Git, one after the other. */
+const FACT_MS = 100_000;
 const { signal } = new AbortController();
 
 const RESOLVER = { runtime: "scripted" };

@@ -198,6 +198,8 @@ test("budgets of a ticket and of a task are over their sandboxes", async ({ serv
   await limit("task", task.id, 0.000_001);
   expect((await ask(server, sandbox)).body.detail).toContain(`task ${task.id}`);
   const { body } = await server.call("GET", `/costs/summary?scope_type=ticket&scope_id=${ticket.id}`);
+  const unknown = "/costs/summary?scope_type=ticket&scope_id=00000000-0000-4000-8000-00000000dead";
+  expect((await server.call("GET", unknown)).status).toBe(404);
   expect(body).toMatchObject({ record_count: 1, breakdown: [{ model: MODEL }] });
   expect(body.total_cost).toBeCloseTo(1.5, 9);
 });

@@ -113,6 +113,11 @@ test("a person's own token goes before the project's", async () => {
   const body = { project_id: project, title: "x", head_branch: "main" };
   expect((await server.call("POST", "/pulls", { token: own.token, body })).status).toBe(422);
   expect(github.seenCredentials.has("ghp_mine")).toBe(true);
+  await server.call("PUT", "/auth/github-token", { token: own.token, body: { token: "ghp_of-the-workflow" } });
+  const start = { ticket_id: (await createTicket("Started by a person")).id };
+  const refused = await server.call("POST", "/branch-workflow/start", { token: own.token, body: start });
+  expect(refused.body.detail).toContain("the token is not valid");
+  expect(github.seenCredentials.has("ghp_of-the-workflow")).toBe(true);
   await server.call("PUT", "/auth/github-token", { token: own.token, body: { token: null } });
 });
 
