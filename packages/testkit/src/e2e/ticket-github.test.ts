@@ -41,7 +41,12 @@ test(
         config: { heartbeatIntervalSeconds: 5, githubApiUrl: github.apiUrl, githubUrl: github.webUrl },
       });
       github.thinkAbout(2);
-      github.tellOf(`${server.url}${API_BASE}/github/webhooks`, SECRET);
+      // Seen while whoever merges still waits for GitHub's answer: it is the webhook that has closed the ticket by then.
+      const seen: string[] = [];
+      let ticketId = "";
+      github.tellOf(`${server.url}${API_BASE}/github/webhooks`, SECRET, async (action) => {
+        seen.push(`${action}: ${(await server.call("GET", `/tickets/${ticketId}`)).body.status}`);
+      });
       const path = `/repos/${OWNER}/${REPOSITORY}`;
       const ticket = await layTicket(server, toConfig, {
         connect: async (projectId) => {
@@ -64,6 +69,7 @@ test(
           return gitDir;
         },
       });
+      ticketId = ticket.id;
       const look = () => readTicketStatus(server, ticket);
       await expect.poll(look, { timeout: FACT_MS, interval: 200 }).toBe("done");
 
@@ -77,6 +83,7 @@ test(
         { action: "opened", status: 200, answer: JSON.stringify({ status: "received" }) },
         { action: "closed", status: 200, answer: JSON.stringify({ status: "received" }) },
       ]);
+      expect(seen).toEqual(["opened: building-done", "closed: done"]);
       expect(github.pendingFaults()).toEqual([]);
       expect(github.complaints).toEqual([]);
       expect([...github.seenCredentials]).toEqual([github.token]);

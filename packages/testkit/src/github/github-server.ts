@@ -47,7 +47,7 @@ export interface GitHubServer extends AsyncDisposable {
   /** How often `mergeable` is null before it is known. */
   thinkAbout(times: number): void;
   /** From now on pull requests that are opened or merged are told there, before whoever did it has an answer. */
-  tellOf(url: string, secret: string): void;
+  tellOf(url: string, secret: string, told?: (action: string) => Promise<void>): void;
   readonly webhooks: readonly SentWebhook[];
 }
 
@@ -79,7 +79,7 @@ export async function startGitHub(folder: string, token = "ghp_the-token-of-the-
   const names = new Set<string>();
   const faults: Fault[] = [];
   const webhooks: SentWebhook[] = [];
-  let hook: { readonly url: string; readonly secret: string } | undefined;
+  let hook: { readonly url: string; readonly secret: string; told(action: string): Promise<void> } | undefined;
   let thoughts = 0;
   const asked = new Map<string, number>();
   let url = "";
@@ -119,6 +119,7 @@ export async function startGitHub(folder: string, token = "ghp_the-token-of-the-
       body: text,
     });
     webhooks.push({ action, status: answered.status, answer: await answered.text() });
+    await hook.told(action);
   };
 
   const toPage = (path: string, query: URLSearchParams, items: readonly unknown[]): Answer => {
@@ -320,8 +321,8 @@ export async function startGitHub(folder: string, token = "ghp_the-token-of-the-
     thinkAbout: (times) => {
       thoughts = times;
     },
-    tellOf: (target, secret) => {
-      hook = { url: target, secret };
+    tellOf: (target, secret, told = async () => undefined) => {
+      hook = { url: target, secret, told };
     },
     webhooks,
     [Symbol.asyncDispose]: async () => {
