@@ -5,7 +5,8 @@ import type { Console } from "./verb.ts";
 export function openConsole(input: ReadStream, output: WriteStream): Console | undefined {
   if (!input.isTTY || !output.isTTY) return undefined;
   return {
-    size: () => ({ columns: output.columns, rows: output.rows }),
+    // A terminal that does not know its size says 0.
+    size: () => ({ columns: output.columns || 80, rows: output.rows || 24 }),
     onResize: (listener) => void output.on("resize", listener),
     write: (bytes) => void output.write(bytes),
     takeOver: (onKeys) => {

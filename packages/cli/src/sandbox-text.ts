@@ -7,7 +7,7 @@ export function formatSandboxes(sandboxes: readonly Sandbox[], now: Date, width:
   const rows = sandboxes.map((one) => [
     one.id,
     one.state,
-    one.provider,
+    one.enforced_by?.["isolation"] === "unsafe" ? `${one.provider} UNSAFE` : one.provider,
     one.health,
     String(one.turn),
     String(one.event_count),

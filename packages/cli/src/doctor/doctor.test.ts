@@ -11,6 +11,7 @@ import { ensureCredentials } from "../credentials-file.ts";
 import { runCommand } from "../run-command.ts";
 import type { Finding } from "./finding.ts";
 import { checkBuilt, checkDataDir, checkNode } from "./host-checks.ts";
+import { checkPage } from "./page-check.ts";
 import { checkDatabase, checkDaytona, checkEngine, checkRedis } from "./service-checks.ts";
 
 const { config } = resolveConfig({});
@@ -77,6 +78,25 @@ describe("a look at other programs", () => {
   });
 });
 
+test("a page that is not there, or whose program is not, is broken", async () => {
+  const answer =
+    (files: Readonly<Record<string, string>>): typeof fetch =>
+    async (address) => {
+      const found = files[(address as URL).pathname];
+      const headers = { "content-type": found?.startsWith("<") === true ? "text/html" : "text/javascript" };
+      return found === undefined ? new Response("", { status: 404 }) : new Response(found, { headers });
+    };
+  const page = '<script type="module" crossorigin src="/assets/main.js"></script>';
+  const findings = [
+    await checkPage("http://drover.test", answer({ "/": page, "/assets/main.js": "x" })),
+    await checkPage("http://drover.test", answer({ "/": page })),
+    await checkPage("http://drover.test", answer({ "/": page, "/assets/main.js": "<html>" })),
+    await checkPage("http://drover.test", answer({})),
+    await checkPage("http://drover.test", () => Promise.reject(new Error("away"))),
+  ];
+  expect(findings.map(({ status }) => status)).toEqual(["ok", "broken", "broken", "broken", "broken"]);
+});
+
 describe("the whole path", { timeout: 180_000 }, () => {
   withServer("is proved at the running server, and nothing is left of it", async ({ server }) => {
     const trial = toTrial({
@@ -90,7 +110,7 @@ describe("the whole path", { timeout: 180_000 }, () => {
     expect(findings.filter(({ status }) => status === "broken")).toEqual([]);
     expect([code, ok]).toEqual([0, true]);
     expect(findings.filter(({ status }) => status === "ok").map(({ name }) => name)).toEqual(
-      expect.arrayContaining(["server", "sandbox (local)", "dial-back", "limit: isolation", "egress"]),
+      expect.arrayContaining(["server", "browser", "sandbox (local)", "dial-back", "limit: isolation", "egress"]),
     );
     const { body } = await server.call("GET", "/sandboxes");
     expect(body.items).toMatchObject([{ labels: { doctor: "true" }, state: "terminated" }]);

@@ -43,8 +43,11 @@ function toLimitFindings(sandbox: Sandbox): readonly Finding[] {
   });
 }
 
+/** No network but our proxy: by namespaces of ours, or by an engine's. */
+const GUARDED: ReadonlySet<string | undefined> = new Set(["namespaces", "engine"]);
+
 async function checkEgress(client: Client, sandbox: Sandbox, signal: AbortSignal): Promise<Finding> {
-  if (sandbox.enforced_by?.["network"] !== "namespaces")
+  if (!GUARDED.has(sandbox.enforced_by?.["network"]))
     return skipped("egress", `provider ${sandbox.provider} guards its own network`);
   const body = { argv: ["node", "-e", ASK_PROXY], timeout_s: 20 };
   const { stdout } = await client.execCommand({ params: { sandbox_id: sandbox.id }, body }, { signal });

@@ -14,6 +14,7 @@ import {
   checkNamespaces,
   checkNode,
 } from "../doctor/host-checks.ts";
+import { checkPage } from "../doctor/page-check.ts";
 import { checkPath } from "../doctor/path-checks.ts";
 import { checkDatabase, checkDaytona, checkEngine, checkRedis } from "../doctor/service-checks.ts";
 import { EXIT } from "../exit-code.ts";
@@ -46,7 +47,12 @@ async function checkServer(context: Context, config: Config): Promise<readonly F
       () => true,
       () => false,
     );
-    if (isUp) return [ok("server", `runs at ${running.url}`), ...(await checkPath(client, config, context))];
+    if (isUp)
+      return [
+        ok("server", `runs at ${running.url}`),
+        await checkPage(running.url, globalThis.fetch),
+        ...(await checkPath(client, config, context)),
+      ];
   }
   return checkTrialServer(context, config, dataDir);
 }
@@ -64,6 +70,7 @@ async function checkTrialServer(context: Context, config: Config, dataDir: strin
         databaseUrl: undefined,
         redisUrl: undefined,
         warmLocal: 0,
+        warmDocker: 0,
       },
       log: openLog("silent"),
       signal: context.signal,
@@ -71,7 +78,7 @@ async function checkTrialServer(context: Context, config: Config, dataDir: strin
     try {
       const client = context.createClient({ baseUrl: server.url, token: server.cliToken });
       const started = ok("server", "starts here with an embedded database (none is running now)");
-      const findings = await checkPath(client, config, context);
+      const findings = [await checkPage(server.url, globalThis.fetch), ...(await checkPath(client, config, context))];
       await client.pruneSandboxes({ body: { all: true } });
       return [started, ...findings];
     } finally {

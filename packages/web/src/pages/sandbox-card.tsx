@@ -11,6 +11,7 @@ import { toTitle } from "../data/sandbox-title.ts";
 import { cx } from "../ui/class-names.ts";
 import { Liveness } from "../ui/liveness.tsx";
 import { StateBadge } from "../ui/state-badge.tsx";
+import { UnsafeBadge } from "../ui/unsafe-badge.tsx";
 
 interface CardProps {
   readonly sandbox: Sandbox;
@@ -27,6 +28,7 @@ export const SandboxCard = memo(function SandboxCard({ sandbox, project }: CardP
       <div className="flex items-center gap-2">
         <StateBadge state={sandbox.state} />
         <Liveness state={sandbox.state} lastAt={sandbox.last_heartbeat_at} />
+        <UnsafeBadge enforcedBy={sandbox.enforced_by} />
         <span className="flex-1" />
         <Beats entry={entry} />
       </div>

@@ -6,6 +6,7 @@ import { formatAge, formatCount, formatSpan } from "../data/format.ts";
 import { useNow } from "../data/now.ts";
 import { toTitle } from "../data/sandbox-title.ts";
 import { StateBadge } from "../ui/state-badge.tsx";
+import { UnsafeBadge } from "../ui/unsafe-badge.tsx";
 
 interface LineProps {
   readonly sandbox: Sandbox;
@@ -32,7 +33,8 @@ export const SandboxLine = memo(function SandboxLine({ sandbox, project }: LineP
           {[project, sandbox.runtime ?? sandbox.provider, sandbox.state_cause, sandbox.id].filter(Boolean).join(" · ")}
         </p>
       </div>
-      <p className="flex gap-4 text-right text-xs text-ink-3 tabular-nums">
+      <p className="flex items-center gap-4 text-right text-xs text-ink-3 tabular-nums">
+        <UnsafeBadge enforcedBy={sandbox.enforced_by} />
         <span className="hidden w-20 sm:inline">{formatCount(sandbox.event_count)} ev</span>
         <span className="hidden w-20 md:inline">{end === undefined ? "" : formatSpan(end - start)}</span>
         <time dateTime={sandbox.created_at} className="w-10">

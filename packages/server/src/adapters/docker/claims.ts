@@ -72,4 +72,4 @@ export async function removeSockets(base: string, key: string): Promise<void> {
 }
 
 export const mountedSockets = (found: Docker.ContainerInspectInfo, target: string): string | undefined =>
-  found.HostConfig.Mounts?.find(({ Target }) => Target === target)?.Source;
+  found.Mounts.find(({ Destination }) => Destination === target)?.Source;
