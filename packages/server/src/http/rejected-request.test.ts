@@ -11,7 +11,7 @@ import {
 } from "@drover/contract";
 import { describe, expect } from "vitest";
 import type { Answer, CallOptions } from "../../../testkit/src/http-call.ts";
-import { test as base, type TestSandbox, type TestServer } from "../../../testkit/src/server.ts";
+import { startTestServer, test as base, type TestSandbox, type TestServer } from "../../../testkit/src/server.ts";
 import { takeSnapshot } from "../../../testkit/src/snapshot.ts";
 import { insertProjectGit } from "../store/git.ts";
 import { insertPull } from "../store/pull-requests.ts";
@@ -45,6 +45,8 @@ interface World {
 
 async function insertSamplePull(server: TestServer, project_id: ProjectId): Promise<string> {
   const id = "pr-000000000001" as PullRequestId;
+  // Made now, and not when somebody looks after the pull request.
+  await server.call("GET", `/projects/${project_id}/git`);
   const text = { ticket_id: null, title: "x", body: "", head_branch: "x", base_branch: "main" };
   // It is looked after in the background, which would make the row.
   await insertProjectGit(server.db, project_id);
@@ -112,7 +114,15 @@ async function buildWorld(server: TestServer): Promise<World> {
   };
 }
 
-const test = base.extend<{ $file: { world: World } }>({
+const test = base.extend<{ $file: { server: TestServer; world: World } }>({
+  server: [
+    async ({}, use) => {
+      // Its workers never speak, and nobody shall end them meanwhile.
+      await using server = await startTestServer({ config: { deadThresholdSeconds: 86_400 } });
+      await use(server);
+    },
+    { scope: "file" },
+  ],
   world: [async ({ server }, use) => use(await buildWorld(server)), { scope: "file" }],
 });
 
