@@ -21,7 +21,7 @@ const open = (base: string, size: number): Promise<SandboxProvider> =>
   openLocalProvider({
     base,
     node: process.execPath,
-    supervisor: join(WORKER, "supervisor.mjs"),
+    supervisor: join(WORKER, "supervisor.cjs"),
     worker: join(WORKER, "worker.mjs"),
     log: { ...quiet, debug: (name) => (name === "sandbox.warm_ready" ? onReady() : undefined) },
     ...(size === 0 ? {} : { warm: { size, limits: LIMITS } }),

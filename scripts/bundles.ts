@@ -46,7 +46,8 @@ async function writeWorker(folder: string): Promise<void> {
   await using bundle = await bundleWorker();
   await bundle.write({ ...WORKER_OUTPUT, file: join(folder, "worker.mjs") });
   await using supervisor = await bundleProgram(SUPERVISOR_ENTRY);
-  await supervisor.write({ ...WORKER_OUTPUT, file: join(folder, "supervisor.mjs") });
+  // Not a module: Node is 4 ms sooner with it, of every sandbox that is made.
+  await supervisor.write({ ...WORKER_OUTPUT, format: "cjs", file: join(folder, "supervisor.cjs") });
 }
 
 async function writeWeb(folder: string): Promise<void> {

@@ -4,19 +4,7 @@
  *  request. The supervisor stands next to hostile code: whatever it answers is a claim. */
 import { z } from "zod";
 
-export const CONTROL_FRAME = {
-  request: 1,
-  stdout: 2,
-  stderr: 3,
-  exit: 4,
-  stdin: 5,
-  stdinEnd: 6,
-  resize: 7,
-  refused: 8,
-} as const;
-
-export const CONTROL_HEADER_BYTES = 5;
-export const CONTROL_FRAME_LIMIT_BYTES = 1024 * 1024;
+export * from "./control-frame.ts";
 
 const Argv = z.array(z.string()).min(1);
 const Env = z.record(z.string(), z.string());

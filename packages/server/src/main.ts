@@ -170,7 +170,7 @@ async function openServer(options: ServerOptions, cleanup: ReturnType<typeof ope
       openLocalProvider({
         base: join(dataDir.path, "sandboxes"),
         node: process.execPath,
-        supervisor: join(worker, "supervisor.mjs"),
+        supervisor: join(worker, "supervisor.cjs"),
         worker: join(worker, "worker.mjs"),
         log,
         isUnsafe: config.unsafeNoSandbox,

@@ -8,7 +8,7 @@ import { connectEngine, identifyEngine, toAppError } from "./adapters/docker/con
 import type { Log } from "./ports/log.ts";
 
 const PACKAGES = resolve(import.meta.dirname, "../..");
-const BUILT = ["web/dist/index.html", "worker/dist/worker.mjs", "worker/dist/supervisor.mjs"];
+const BUILT = ["web/dist/index.html", "worker/dist/worker.mjs", "worker/dist/supervisor.cjs"];
 const SILENT: Log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
 const LOOK_MS = 50;
 const PATIENCE_MS = 5_000;

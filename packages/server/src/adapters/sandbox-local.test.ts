@@ -25,7 +25,7 @@ describeSandboxProvider({
       openLocalProvider({
         base: join(folder, "sandboxes"),
         node: process.execPath,
-        supervisor: join(WORKER, "supervisor.mjs"),
+        supervisor: join(WORKER, "supervisor.cjs"),
         worker: join(WORKER, "worker.mjs"),
         log: silentLog,
       });

@@ -13,7 +13,7 @@ import type {
 import { INSIDE, type Mounts } from "./local/bubblewrap.ts";
 import { findCgroups, type Cgroup, type CgroupHost } from "./local/cgroup.ts";
 import { callControl } from "./local/control.ts";
-import { canMountImages, ensureImage, isImageSize } from "./local/disk-image.ts";
+import { canMountImages, isImageSize, openDiskImages } from "./local/disk-image.ts";
 import { killAll, removeTree, sendSignal, signalAll } from "./local/end.ts";
 import {
   execInside,
@@ -26,7 +26,7 @@ import {
   writeInside,
 } from "./local/inside.ts";
 import { findBubblewrap, type BubblewrapOptions } from "./local/find-bubblewrap.ts";
-import { launch, SHOWN } from "./local/launch.ts";
+import { openLaunch, SHOWN } from "./local/launch.ts";
 import { openNotes } from "./local/notes.ts";
 import { listPlaces, readNote, toPlace, type Note, type Place } from "./local/places.ts";
 import { listPlainProcesses } from "./local/plain-processes.ts";
@@ -42,6 +42,7 @@ import { report } from "./local/report.ts";
 import { ensureRuntimeFiles, type RuntimeSources } from "./local/runtime-files.ts";
 import { requireIsolation, toSelfTestArgv } from "./local/self-test.ts";
 import { showAgents } from "./local/shown-agents.ts";
+import { ensureShownEtc } from "./local/shown-etc.ts";
 import { startWatchdog } from "./local/watchdog.ts";
 import { openWarmPool } from "./warm-pool.ts";
 
@@ -70,6 +71,8 @@ export async function openLocalProvider(options: LocalOptions): Promise<SandboxP
   const isPlain = bubblewrap === undefined;
   await mkdir(options.base, { recursive: true, mode: 0o711 });
   const runtime = await ensureRuntimeFiles(`${options.base}.runtime`, options);
+  const launch = await openLaunch(runtime.directory);
+  const disks = openDiskImages(`${options.base}.images`);
   const groups: CgroupHost | undefined = await findCgroups();
   const isRoot = process.getuid?.() === 0;
   const notes = openNotes(options.base, isRoot);
@@ -84,20 +87,32 @@ export async function openLocalProvider(options: LocalOptions): Promise<SandboxP
   const placeOf = (key: string) => toPlace(options.base, key, isPlain ? toSeen(key) : undefined);
   const groupName = (key: string) => `drover-${key}`;
   const findPid = async (place: Place) => findAlive(await readFile(place.process, "utf8").catch(() => ""));
+  const openNotedGroup = async (key: string, note: Note | undefined): Promise<Cgroup | undefined> =>
+    groups?.open(note?.group ?? groupName(key));
   const openGroup = async (key: string): Promise<Cgroup | undefined> =>
-    groups?.open((await readNote(placeOf(key)))?.group ?? groupName(key));
+    openNotedGroup(key, await readNote(placeOf(key)));
   const ownKey = (prefix: string) => `${prefix}${nameOwnProcess()}-${randomBytes(4).toString("hex")}`;
 
   let images: Promise<boolean> | undefined;
   const hasImages = () => (images ??= isRoot && !isPlain ? canMountImages(runtime.directory) : Promise.resolve(false));
+
+  let etc: Promise<void> | undefined;
+  /** Once per start, with the first sandbox. */
+  const ensureEtc = (): Promise<void> => {
+    etc ??= ensureShownEtc(join(runtime.directory, "etc")).catch((error: unknown) => {
+      etc = undefined;
+      throw error;
+    });
+    return etc;
+  };
 
   const residentsOf = async (place: Place): Promise<readonly Resident[]> => {
     const [pid, note] = [await findPid(place), await readNote(place)];
     const below = pid === undefined ? [] : listResidents(pid);
     return isPlain && note !== undefined ? listPlainProcesses(note, pid, below) : below;
   };
-  const countOomKills = async (key: string): Promise<number> =>
-    (await (await openGroup(key))?.countOomKills()) ?? (await readNote(placeOf(key)))?.watchdogKills ?? 0;
+  const countOomKills = async (key: string, group: Cgroup | undefined): Promise<number> =>
+    (await group?.countOomKills()) ?? (await readNote(placeOf(key)))?.watchdogKills ?? 0;
 
   const watch = (place: Place, note: Note) => {
     watchdogs.get(note.key)?.();
@@ -147,13 +162,17 @@ export async function openLocalProvider(options: LocalOptions): Promise<SandboxP
     if (spec.snapshot !== undefined) await requireSnapshot(spec.snapshot);
     const hasImage = isImageSize(spec.limits.diskBytes) && (await hasImages());
     const note = known ?? (await notes.noteNew(place, spec, hasImage));
-    for (const directory of [place.workspace, place.home, place.sockets]) {
+    const makeDirectory = async (directory: string) => {
       await mkdir(directory, { recursive: true, mode: directory === place.sockets ? 0o755 : 0o700 });
       if (note.uid !== null && directory !== place.sockets) await chown(directory, note.uid, note.uid);
-    }
-    if (note.hasImage) await ensureImage(place.image, note.limits.diskBytes);
-    const agents = await showAgents(runtime.directory, spec.agents ?? [], isPlain && !isRoot);
-    const group = await groups?.create(groupName(spec.key), note.limits);
+    };
+    const [agents, group] = await Promise.all([
+      showAgents(runtime.directory, spec.agents ?? [], isPlain && !isRoot),
+      groups?.create(groupName(spec.key), note.limits),
+      isPlain ? undefined : ensureEtc(),
+      note.hasImage ? disks.ensure(place.image, note.limits.diskBytes) : undefined,
+      ...[place.workspace, place.home, place.sockets].map(makeDirectory),
+    ]);
     const boot = await launch({
       place,
       runtime,
@@ -162,7 +181,7 @@ export async function openLocalProvider(options: LocalOptions): Promise<SandboxP
       limits: note.limits,
       hasImage: note.hasImage,
       agents,
-      groupFiles: group?.procsFiles ?? [],
+      groupFiles: group?.joinFiles ?? [],
     });
     // The connection waits in the socket's queue until the supervisor runs; a bubblewrap that failed closes it instead.
     try {
@@ -186,16 +205,21 @@ export async function openLocalProvider(options: LocalOptions): Promise<SandboxP
     const place = placeOf(key);
     watchdogs.get(warm.key)?.();
     watchdogs.delete(warm.key);
+    let note: Note | undefined;
     try {
       // Told before it is renamed: a server that dies between the two leaves one of its own, which the next one removes.
-      await notes.change(warm, () => ({ key, labels: { ...labels }, env: { ...env }, group: groupName(warm.key) }));
+      note = await notes.change(warm, () => ({
+        key,
+        labels: { ...labels },
+        env: { ...env },
+        group: groupName(warm.key),
+      }));
       await rename(warm.root, place.root);
     } catch (error) {
       options.log.debug("sandbox.claim_failed", { key, reason: String(error) });
       await destroy(warm);
       return false;
     }
-    const note = await readNote(place);
     if (note !== undefined) watch(place, note);
     return true;
   };
@@ -216,7 +240,9 @@ export async function openLocalProvider(options: LocalOptions): Promise<SandboxP
       });
       return placeOf(key);
     },
-    isReady: async (warm, signal) => {
+    isReady: async (warm, signal, isTaken) => {
+      // Whoever takes it asks it at once: that it lives is enough, and nothing has ever run in it.
+      if (isTaken) return (await findPid(warm)) !== undefined;
       await callControl(warm, { op: "status" }, AbortSignal.any([signal, AbortSignal.timeout(STATUS_LIMIT_MS)]));
       return true;
     },
@@ -323,10 +349,11 @@ export async function openLocalProvider(options: LocalOptions): Promise<SandboxP
     },
     exec: async function* (ref, command, signal) {
       const { place, note } = await require(ref);
-      const before = await countOomKills(ref.key);
+      const group = await openNotedGroup(ref.key, note);
+      const before = await countOomKills(ref.key, group);
       for await (const event of execInside(place, note, command, signal)) {
         if (event.type !== "exit") yield event;
-        else yield { ...event, isOomKilled: (await countOomKills(ref.key)) > before };
+        else yield { ...event, isOomKilled: (await countOomKills(ref.key, group)) > before };
       }
     },
     startDetached: async (ref, command, signal) => {
@@ -352,7 +379,8 @@ export async function openLocalProvider(options: LocalOptions): Promise<SandboxP
       const place = placeOf(ref.key);
       const note = await readNote(place);
       if (note === undefined) return undefined;
-      const [pid, group, oomKills] = [await findPid(place), await openGroup(ref.key), await countOomKills(ref.key)];
+      const [pid, group] = [await findPid(place), await openNotedGroup(ref.key, note)];
+      const oomKills = await countOomKills(ref.key, group);
       const standing = { place, note, pid, group, oomKills, residents: () => residentsOf(place) };
       return report(standing, { groups, isPlain, isRoot }, () => loadEnded(place, signal));
     },
@@ -390,6 +418,7 @@ export async function openLocalProvider(options: LocalOptions): Promise<SandboxP
     destroy,
     close: async () => {
       await pool.close();
+      await disks.close();
       for (const stop of watchdogs.values()) stop();
     },
   };

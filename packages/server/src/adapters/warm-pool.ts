@@ -15,8 +15,8 @@ export interface WarmPoolOptions<Spec, Warm> {
   readonly toShape: (spec: Spec) => string | undefined;
   /** Makes one that belongs to nobody. */
   readonly make: (spec: Spec, signal: AbortSignal) => Promise<Warm>;
-  /** Whether it can still be used; asking also keeps it. */
-  readonly isReady: (warm: Warm, signal: AbortSignal) => Promise<boolean>;
+  /** Whether it can still be used; asking also keeps it. `isTaken`: somebody waits for it. */
+  readonly isReady: (warm: Warm, signal: AbortSignal, isTaken: boolean) => Promise<boolean>;
   readonly discard: (warm: Warm) => Promise<void>;
   readonly log: Log;
 }
@@ -65,7 +65,7 @@ export function openWarmPool<Spec, Warm>(options: WarmPoolOptions<Spec, Warm>): 
 
   const tend = async () => {
     for (const one of ready) {
-      if (await isReady(one.warm, stopping.signal)) continue;
+      if (await isReady(one.warm, stopping.signal, false)) continue;
       ready = ready.filter((other) => other !== one);
       await discardQuietly(one.warm);
     }
@@ -92,7 +92,7 @@ export function openWarmPool<Spec, Warm>(options: WarmPoolOptions<Spec, Warm>): 
         inTurn(refill);
       }, REFILL_MS);
       if (found === undefined) return undefined;
-      if (await isReady(found.warm, signal).catch(() => false)) return found.warm;
+      if (await isReady(found.warm, signal, true).catch(() => false)) return found.warm;
       await discardQuietly(found.warm);
       return undefined;
     },

@@ -26,7 +26,7 @@ const LOCAL_GROUND: Ground = {
   keeper: "2",
   isSealed: true,
   proxy: 3128,
-  fixed: [...SYSTEM_FILES, "/opt/drover/supervisor.mjs", "/opt/drover/worker.mjs", "/opt/drover/bin/node"],
+  fixed: [...SYSTEM_FILES, "/opt/drover/supervisor.cjs", "/opt/drover/worker.mjs", "/opt/drover/bin/node"],
 };
 
 /** The worker leads the port to the socket; without one the socket is asked. */

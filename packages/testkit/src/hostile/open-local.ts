@@ -16,7 +16,7 @@ export async function openLocal(
     openLocalProvider({
       base: join(folder, "sandboxes"),
       node: process.execPath,
-      supervisor: join(WORKER, "supervisor.mjs"),
+      supervisor: join(WORKER, "supervisor.cjs"),
       worker: join(WORKER, "worker.mjs"),
       log: silentLog,
       ...more,

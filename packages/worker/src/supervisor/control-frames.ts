@@ -1,6 +1,6 @@
 /** Reads and writes the frames of one control connection. */
 import type { Socket } from "node:net";
-import { CONTROL_FRAME_LIMIT_BYTES, CONTROL_HEADER_BYTES } from "@drover/contract";
+import { CONTROL_FRAME_LIMIT_BYTES, CONTROL_HEADER_BYTES } from "@drover/contract/control-frame";
 
 export interface Frame {
   readonly type: number;

@@ -1,9 +1,11 @@
 /** The supervisor: first process of a local sandbox. Serves the server's requests and forwards the sandbox's way out. */
 import { closeSync, readFileSync, readdirSync } from "node:fs";
 import { createServer, type Socket } from "node:net";
-import { CONTROL_FRAME, ControlRequest, type ControlExit } from "@drover/contract";
+import type { ControlExit, ControlRequest } from "@drover/contract";
+import { CONTROL_FRAME } from "@drover/contract/control-frame";
 import { forwardEgress } from "../forward-egress.ts";
 import { onFrames, writeJson, type Frame } from "./control-frames.ts";
+import { parseRequest } from "./parse-request.ts";
 import { runDetached, runProcess } from "./run-process.ts";
 import { serveList, serveRead, serveWrite } from "./serve-files.ts";
 
@@ -48,9 +50,9 @@ function serve(socket: Socket, request: ControlRequest): (frame: Frame) => void 
   }
 }
 
-const parseRequest = (frame: Frame): ControlRequest => {
+const readRequest = (frame: Frame): ControlRequest => {
   if (frame.type !== CONTROL_FRAME.request) throw new Error("the first frame is no request");
-  return ControlRequest.parse(JSON.parse(frame.bytes.toString("utf8")));
+  return parseRequest(JSON.parse(frame.bytes.toString("utf8")));
 };
 
 function accept(socket: Socket): void {
@@ -59,7 +61,7 @@ function accept(socket: Socket): void {
   socket.on("error", () => socket.destroy());
   onFrames(socket, (frame) => {
     try {
-      if (onFrame === undefined) onFrame = serve(socket, parseRequest(frame));
+      if (onFrame === undefined) onFrame = serve(socket, readRequest(frame));
       else onFrame(frame);
     } catch (error) {
       // Expected: a frame that is no request, or words that no process can be given, such as a NUL. It is over for this connection only.

@@ -4,8 +4,10 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import type { Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { CONTROL_FRAME, ControlResize, type ControlExit, type ControlRequest } from "@drover/contract";
+import type { ControlExit, ControlRequest } from "@drover/contract";
+import { CONTROL_FRAME } from "@drover/contract/control-frame";
 import { writeFrame, writeJson, type Frame } from "./control-frames.ts";
+import { parseSize } from "./parse-request.ts";
 
 type ExecRequest = Extract<ControlRequest, { op: "exec" }>;
 
@@ -35,7 +37,7 @@ function killGroup(child: ChildProcess): void {
 
 function setTerminalSize(ttyFile: string, frame: Frame): void {
   try {
-    const { columns, rows } = ControlResize.parse(JSON.parse(frame.bytes.toString("utf8")));
+    const { columns, rows } = parseSize(JSON.parse(frame.bytes.toString("utf8")));
     const tty = readFileSync(ttyFile, "utf8").trim();
     if (/^\/dev\/pts\/\d+$/.test(tty)) spawnSync("stty", ["-F", tty, "cols", String(columns), "rows", String(rows)]);
   } catch {

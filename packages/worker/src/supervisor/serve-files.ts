@@ -3,7 +3,8 @@ import { constants } from "node:fs";
 import { lstat, mkdir, open, readdir } from "node:fs/promises";
 import type { Socket } from "node:net";
 import { dirname, join, resolve } from "node:path";
-import { CONTROL_FRAME, type ControlRequest } from "@drover/contract";
+import type { ControlRequest } from "@drover/contract";
+import { CONTROL_FRAME } from "@drover/contract/control-frame";
 import { writeFrame, writeJson, type Frame } from "./control-frames.ts";
 
 const READ_BYTES = 256 * 1024;

@@ -6,7 +6,7 @@ export interface Mounts {
   readonly workspace: string;
   readonly home: string;
   readonly sockets: string;
-  /** Our own files, read-only: node, supervisor, worker, passwd, group. */
+  /** Our own files, read-only: node, supervisor, worker, /etc. */
   readonly runtime: string;
 }
 
@@ -20,36 +20,6 @@ export const SEARCH_PATH = `${INSIDE.runtime}/bin:/usr/local/bin:/usr/bin:/bin:/
 
 const NAMESPACES = ["user", "pid", "ipc", "uts", "net"].map((name) => `--unshare-${name}`);
 
-/** What programs look up, and no more: no shadow, no ssh, no machine-id. */
-const ETC = [
-  "alternatives",
-  "ca-certificates",
-  "ca-certificates.conf",
-  "debian_version",
-  "gai.conf",
-  "host.conf",
-  "hosts",
-  "ld.so.cache",
-  "ld.so.conf",
-  "ld.so.conf.d",
-  "localtime",
-  "mime.types",
-  "nsswitch.conf",
-  "os-release",
-  "pki",
-  "profile",
-  "profile.d",
-  "protocols",
-  "python3",
-  "services",
-  "shells",
-  "ssl",
-  "terminfo",
-  "bash.bashrc",
-  "inputrc",
-  "java-17-openjdk",
-  "perl",
-];
 const MERGED = ["bin", "sbin", "lib", "lib64", "lib32"];
 
 export interface CommandLineOptions {
@@ -119,15 +89,9 @@ export function toBubblewrapArgs(options: CommandLineOptions): readonly string[]
     "1777",
     "--tmpfs",
     "/dev/shm",
-    "--dir",
+    "--ro-bind",
+    `${mounts.runtime}/etc`,
     "/etc",
-    ...ETC.flatMap((name) => ["--ro-bind-try", `/etc/${name}`, `/etc/${name}`]),
-    "--ro-bind",
-    `${mounts.runtime}/etc/passwd`,
-    "/etc/passwd",
-    "--ro-bind",
-    `${mounts.runtime}/etc/group`,
-    "/etc/group",
     "--ro-bind",
     mounts.runtime,
     INSIDE.runtime,

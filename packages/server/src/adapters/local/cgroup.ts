@@ -5,8 +5,8 @@ import type { SandboxLimits } from "../../ports/sandbox-provider.ts";
 
 export interface Cgroup {
   readonly kind: "cgroup1" | "cgroup2";
-  /** A process joins by writing its pid into each. */
-  readonly procsFiles: readonly string[];
+  /** A process that has one thread joins by writing 0 into each. */
+  readonly joinFiles: readonly string[];
   countOomKills(): Promise<number>;
   usage(): Promise<{ memoryBytes: number | null; processes: number | null }>;
   freeze(isFrozen: boolean): Promise<void>;
@@ -54,7 +54,8 @@ function openVersion1(directories: Readonly<Record<(typeof CONTROLLERS)[number],
   const all = Object.values(directories);
   return {
     kind: "cgroup1",
-    procsFiles: all.map((directory) => join(directory, "cgroup.procs")),
+    // Not `cgroup.procs`: to move a whole process the kernel waits until no processor is starting one, which takes 10 ms.
+    joinFiles: all.map((directory) => join(directory, "tasks")),
     countOomKills: () => readField(join(directories.memory, "memory.oom_control"), "oom_kill"),
     usage: async () => ({
       memoryBytes: await readNumber(join(directories.memory, "memory.usage_in_bytes")),
@@ -72,7 +73,7 @@ function openVersion1(directories: Readonly<Record<(typeof CONTROLLERS)[number],
 function openVersion2(directory: string): Cgroup {
   return {
     kind: "cgroup2",
-    procsFiles: [join(directory, "cgroup.procs")],
+    joinFiles: [join(directory, "cgroup.procs")],
     countOomKills: () => readField(join(directory, "memory.events"), "oom_kill"),
     usage: async () => ({
       memoryBytes: await readNumber(join(directory, "memory.current")),
@@ -121,15 +122,23 @@ async function findVersion1(): Promise<CgroupHost | undefined> {
     kind: "cgroup1",
     create: async (name, limits) => {
       const directories = toDirectories(name);
-      for (const directory of Object.values(directories)) await mkdir(directory, { recursive: true });
-      await writeFile(join(directories.memory, "memory.limit_in_bytes"), String(limits.memoryBytes));
-      // Without swap accounting there is no such file, and nothing to limit.
-      await writeFile(join(directories.memory, "memory.memsw.limit_in_bytes"), String(limits.memoryBytes)).catch(
-        () => undefined,
-      );
-      await writeFile(join(directories.cpu, "cpu.cfs_period_us"), String(PERIOD_US));
-      await writeFile(join(directories.cpu, "cpu.cfs_quota_us"), String(Math.round(limits.cpus * PERIOD_US)));
-      await writeFile(join(directories.pids, "pids.max"), String(limits.processes));
+      const { memory, cpu, pids, freezer } = directories;
+      const limitMemory = async () => {
+        await mkdir(memory, { recursive: true });
+        await writeFile(join(memory, "memory.limit_in_bytes"), String(limits.memoryBytes));
+        // Without swap accounting there is no such file, and nothing to limit.
+        await writeFile(join(memory, "memory.memsw.limit_in_bytes"), String(limits.memoryBytes)).catch(() => undefined);
+      };
+      const limitCpu = async () => {
+        await mkdir(cpu, { recursive: true });
+        await writeFile(join(cpu, "cpu.cfs_period_us"), String(PERIOD_US));
+        await writeFile(join(cpu, "cpu.cfs_quota_us"), String(Math.round(limits.cpus * PERIOD_US)));
+      };
+      const limitProcesses = async () => {
+        await mkdir(pids, { recursive: true });
+        await writeFile(join(pids, "pids.max"), String(limits.processes));
+      };
+      await Promise.all([limitMemory(), limitCpu(), limitProcesses(), mkdir(freezer, { recursive: true })]);
       return openVersion1(directories);
     },
     open: async (name) => {

@@ -16,7 +16,6 @@ const TOOLS = {
   setpriv: "/usr/bin/setpriv",
   prlimit: "/usr/bin/prlimit",
   unshare: "/usr/bin/unshare",
-  setsid: "/usr/bin/setsid",
   sh: "/bin/sh",
 };
 const TEMPORARY_BYTES = 1024 * 1024 * 1024;
@@ -24,40 +23,30 @@ const CONTROL_FD = 3;
 const SECCOMP_FD = 4;
 const SAID_CHARACTERS = 2_000;
 
-/** Notes who it is, joins the groups, goes first should the host run out of memory, then becomes the rest of its arguments. `setsid --fork` before it lets it outlive us. */
-const NOTE_AND_JOIN = `set -eu
+/** Joins the groups, goes first should the host run out of memory, notes who it is, then becomes the rest of its arguments. In the
+ *  background, so that its parent ends at once: it outlives us, and bubblewrap ends with its parent. */
+const JOIN_AND_NOTE = `set -eu
 process=$1 groups=$2; shift 2
 IFS='
 '
-for file in $groups; do echo $$ > "$file"; done
-echo 1000 > /proc/self/oom_score_adj
-cat /proc/$$/stat > "$process"
-exec "$@"`;
+{
+  for file in $groups; do echo 0 > "$file"; done
+  echo 1000 > /proc/self/oom_score_adj
+  read -r noted < /proc/self/stat
+  echo "$noted" > "$process"
+  exec "$@"
+} &`;
 
-/** As root, in a mount namespace of its own: the sandbox's uid need not be able to walk to these places. */
+/** As root, in a mount namespace of its own: the sandbox's uid need not be able to walk to these places. One program mounts them all:
+ *  every further one would cost a sandbox 2 ms. The limits are the sandbox's own, since its uid is; files are counted in blocks of 512
+ *  bytes, and shells differ in the letter for processes. */
 const SHOW_PLACES = `set -eu
-workspace=$1 home=$2 sockets=$3 runtime=$4 image=$5 uid=$6 agents=$7; shift 7
-mount -t tmpfs -o size=64k,mode=0711 drover /mnt
-mkdir /mnt/workspace /mnt/home /mnt/sock /mnt/runtime
-if [ -n "$image" ]; then
-  mkdir -m 0700 ${IMAGE_MOUNT}
-  mount -t ext4 -o ${IMAGE_MOUNT_OPTIONS} "$image" ${IMAGE_MOUNT}
-  workspace=${IMAGE_MOUNT}/workspace home=${IMAGE_MOUNT}/home
-  if [ ! -d "$home" ]; then
-    mkdir -m 0700 "$workspace" "$home"
-    chown "$uid:$uid" "$workspace" "$home"
-  fi
-fi
-mount --bind "$workspace" /mnt/workspace
-mount --bind "$home" /mnt/home
-mount --bind "$sockets" /mnt/sock
-mount --bind "$runtime" /mnt/runtime
-IFS='
-'
-for agent in $agents; do
-  mount --bind "\${agent#*=}" "/mnt/runtime/agents/\${agent%%=*}"
-  mount -o remount,bind,ro "/mnt/runtime/agents/\${agent%%=*}"
-done
+table=$1 uid=$2 workspace=$3 home=$4 processes=$5 blocks=$6; shift 6
+mount --all --fstab "$table"
+[ -d "$home" ] || install -d -m 0700 -o "$uid" -g "$uid" "$workspace" "$home"
+ulimit -c 0
+ulimit -f "$blocks"
+ulimit -p "$processes" 2>/dev/null || ulimit -u "$processes"
 exec "$@"`;
 export const SHOWN: Mounts = {
   workspace: "/mnt/workspace",
@@ -65,6 +54,28 @@ export const SHOWN: Mounts = {
   sockets: "/mnt/sock",
   runtime: "/mnt/runtime",
 };
+/** Where workspace and home lie in a file system of their own. */
+const SHOWN_IN_IMAGE: Mounts = { ...SHOWN, workspace: `${IMAGE_MOUNT}/workspace`, home: `${IMAGE_MOUNT}/home` };
+
+const toField = (path: string) =>
+  path.replaceAll(/[\s\\#]/g, (character) => `\\${character.charCodeAt(0).toString(8).padStart(3, "0")}`);
+
+/** What is mounted before bubblewrap starts, in the form and order of an fstab. */
+function toMountTable({ place, runtime, hasImage, agents }: LaunchOptions): string {
+  const rows: (readonly [string, string, string, string])[] = [
+    [runtime.places, "/mnt", "none", "bind"],
+    ...(hasImage
+      ? [[place.image, IMAGE_MOUNT, "ext4", IMAGE_MOUNT_OPTIONS] as const]
+      : [
+          [place.workspace, SHOWN.workspace, "none", "bind"] as const,
+          [place.home, SHOWN.home, "none", "bind"] as const,
+        ]),
+    [place.sockets, SHOWN.sockets, "none", "bind"],
+    [runtime.directory, SHOWN.runtime, "none", "bind"],
+    ...agents.map(({ name, directory }) => [directory, `${SHOWN.runtime}/agents/${name}`, "none", "bind,ro"] as const),
+  ];
+  return rows.map(([from, to, kind, how]) => `${toField(from)} ${toField(to)} ${kind} ${how} 0 0\n`).join("");
+}
 
 export interface LaunchOptions {
   readonly place: Place;
@@ -98,17 +109,17 @@ const toLimits = (limits: SandboxLimits, isAlone: boolean): readonly string[] =>
 const toBubblewrapArgv = (options: LaunchOptions, bubblewrap: string, own: Mounts): readonly string[] => [
   bubblewrap,
   ...toBubblewrapArgs({
-    mounts: options.uid === null ? own : SHOWN,
+    mounts: options.uid === null ? own : options.hasImage ? SHOWN_IN_IMAGE : SHOWN,
     agents: options.uid === null ? options.agents : [],
     seccompFd: buildSeccompFilter(process.arch) === undefined ? undefined : SECCOMP_FD,
     temporaryBytes: Math.min(TEMPORARY_BYTES, Math.floor(options.limits.memoryBytes / 2)),
     merged: mergedDirectories(),
     // Inside: what is limited before the user namespace is made counts all processes of this user, the server's too.
     command: [
-      ...toLimits(options.limits, true),
+      ...(options.uid === null ? toLimits(options.limits, true) : []),
       ...(options.runtime.hasLoader ? [`${INSIDE.runtime}/loader`] : []),
       `${INSIDE.runtime}/bin/node`,
-      `${INSIDE.runtime}/supervisor.mjs`,
+      `${INSIDE.runtime}/supervisor.cjs`,
     ],
   }),
 ];
@@ -134,7 +145,7 @@ const toPlainArgv = (mounts: Mounts, key: string): readonly string[] => [
   "SUPERVISOR_NO_FORWARDER=1",
   `${PLAIN_MARK}=${key}`,
   `${mounts.runtime}/bin/node`,
-  `${mounts.runtime}/supervisor.mjs`,
+  `${mounts.runtime}/supervisor.cjs`,
 ];
 
 function toArgv(options: LaunchOptions): readonly string[] {
@@ -142,11 +153,28 @@ function toArgv(options: LaunchOptions): readonly string[] {
   const own = toOwn(options);
   const inner =
     options.bubblewrap === undefined
-      ? [...toLimits(limits, uid !== null), ...toPlainArgv(uid === null ? own : SHOWN, place.key)]
+      ? [...(uid === null ? toLimits(limits, false) : []), ...toPlainArgv(uid === null ? own : SHOWN, place.key)]
       : toBubblewrapArgv(options, options.bubblewrap, own);
-  const noted = [TOOLS.sh, "-c", NOTE_AND_JOIN, "sh", place.process, options.groupFiles.join("\n")];
-  if (uid === null) return [TOOLS.setsid, "--fork", ...noted, TOOLS.env, "-i", ...inner];
-  const unprivileged = [
+  const noted = [TOOLS.sh, "-c", JOIN_AND_NOTE, "sh", place.process, options.groupFiles.join("\n")];
+  if (uid === null) return [...noted, TOOLS.env, "-i", ...inner];
+  const { workspace, home } = options.hasImage ? SHOWN_IN_IMAGE : SHOWN;
+  return [
+    ...noted,
+    TOOLS.unshare,
+    "--mount",
+    "--propagation",
+    "private",
+    "--",
+    TOOLS.sh,
+    "-c",
+    SHOW_PLACES,
+    "sh",
+    place.mounts,
+    String(uid),
+    workspace,
+    home,
+    String(limits.processes),
+    String(Math.ceil(limits.diskBytes / 512)),
     TOOLS.env,
     "-i",
     TOOLS.setpriv,
@@ -157,28 +185,6 @@ function toArgv(options: LaunchOptions): readonly string[] {
     "--inh-caps=-all",
     "--",
     ...inner,
-  ];
-  return [
-    TOOLS.setsid,
-    "--fork",
-    TOOLS.unshare,
-    "--mount",
-    "--propagation",
-    "private",
-    "--",
-    ...noted,
-    TOOLS.sh,
-    "-c",
-    SHOW_PLACES,
-    "sh",
-    place.workspace,
-    place.home,
-    place.sockets,
-    options.runtime.directory,
-    options.hasImage ? place.image : "",
-    String(uid),
-    options.agents.map(({ name, directory }) => `${name}=${directory}`).join("\n"),
-    ...unprivileged,
   ];
 }
 
@@ -209,28 +215,44 @@ function listen({ stderr }: ChildProcess): Boot {
   return { said: () => text.trim().slice(0, SAID_CHARACTERS), close: () => stderr?.destroy() };
 }
 
-export async function launch(options: LaunchOptions): Promise<Boot> {
-  const control = await openControlSocket(options.place);
-  const filterPath = `${options.place.root}/seccomp`;
-  await writeFile(filterPath, buildSeccompFilter(process.arch) ?? "");
-  const filter = openSync(filterPath, "r");
-  try {
-    const handle = (control as unknown as { _handle: { fd: number } })._handle;
-    const [program = "", ...args] = toArgv(options);
-    const stdio: (number | "ignore" | "pipe")[] = ["ignore", "ignore", "pipe"];
-    stdio[CONTROL_FD] = handle.fd;
-    stdio[SECCOMP_FD] = filter;
-    const child = spawn(program, args, { cwd: "/", env: { PATH: "/usr/sbin:/usr/bin:/sbin:/bin" }, stdio });
-    const boot = listen(child);
-    await new Promise<void>((resolve, reject) => {
-      child.once("error", reject);
-      child.once("exit", () => resolve());
-    });
-    return boot;
-  } catch (cause) {
-    throw new AppError("sandbox.unavailable", "the sandbox could not be started", { cause });
-  } finally {
-    closeSync(filter);
-    await new Promise<void>((resolve) => control.close(() => resolve()));
-  }
+/** The filter as a file, which bubblewrap reads from a descriptor. */
+async function ensureFilter(directory: string): Promise<string> {
+  const path = `${directory}/seccomp`;
+  await writeFile(path, buildSeccompFilter(process.arch) ?? "", { mode: 0o600 });
+  return path;
+}
+
+export type Launch = (options: LaunchOptions) => Promise<Boot>;
+
+/** `directory` is ours, and its files are the same for all. */
+export async function openLaunch(directory: string): Promise<Launch> {
+  const filterPath = await ensureFilter(directory);
+  return async (options) => {
+    const [control] = await Promise.all([
+      openControlSocket(options.place),
+      options.uid === null ? undefined : writeFile(options.place.mounts, toMountTable(options)),
+    ]);
+    const filter = openSync(filterPath, "r");
+    try {
+      const handle = (control as unknown as { _handle: { fd: number } })._handle;
+      const [program = "", ...args] = toArgv(options);
+      const stdio: (number | "ignore" | "pipe")[] = ["ignore", "ignore", "pipe"];
+      stdio[CONTROL_FD] = handle.fd;
+      stdio[SECCOMP_FD] = filter;
+      // A session of its own, which no signal to ours reaches.
+      const env = { PATH: "/usr/sbin:/usr/bin:/sbin:/bin" };
+      const child = spawn(program, args, { cwd: "/", env, stdio, detached: true });
+      const boot = listen(child);
+      await new Promise<void>((resolve, reject) => {
+        child.once("error", reject);
+        child.once("exit", () => resolve());
+      });
+      return boot;
+    } catch (cause) {
+      throw new AppError("sandbox.unavailable", "the sandbox could not be started", { cause });
+    } finally {
+      closeSync(filter);
+      await new Promise<void>((resolve) => control.close(() => resolve()));
+    }
+  };
 }

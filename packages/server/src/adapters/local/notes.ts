@@ -11,13 +11,14 @@ const LAST_UID = 59_999;
 
 export interface Notes {
   noteNew(place: Place, spec: SandboxSpec, hasImage: boolean): Promise<Note>;
-  change(place: Place, change: (note: Note) => Partial<Note>): Promise<void>;
+  /** The note as it is then; undefined where there is none. */
+  change(place: Place, change: (note: Note) => Partial<Note>): Promise<Note | undefined>;
 }
 
 /** Another installation on this machine counts from elsewhere, and what runs anywhere is not taken again. */
 async function pickUid(base: string): Promise<number> {
   const notes = await Promise.all((await listPlaces(base)).map(readNote));
-  const used = new Set<number | null | undefined>([...notes.map((note) => note?.uid), ...(await listUsedUids())]);
+  const used = new Set<number | null | undefined>([...notes.map((note) => note?.uid), ...listUsedUids()]);
   const count = LAST_UID - FIRST_UID + 1;
   const start = createHash("sha256").update(resolve(base)).digest().readUInt32BE(0) % count;
   for (let step = 0; step < count; step += 1) {
@@ -56,7 +57,10 @@ export function openNotes(base: string, isRoot: boolean): Notes {
     change: (place, change) =>
       inTurn(async () => {
         const note = await readNote(place);
-        if (note !== undefined) await writeNote(place, { ...note, ...change(note) });
+        if (note === undefined) return undefined;
+        const changed = { ...note, ...change(note) };
+        await writeNote(place, changed);
+        return changed;
       }),
   };
 }

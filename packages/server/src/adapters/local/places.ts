@@ -34,6 +34,8 @@ export interface Place {
   readonly control: string;
   readonly process: string;
   readonly image: string;
+  /** What is mounted for it, as a table. */
+  readonly mounts: string;
 }
 
 const KEY = /^[a-z0-9][a-z0-9-]{0,80}$/;
@@ -51,6 +53,7 @@ export function toPlace(base: string, key: string, seen?: Mounts): Place {
     control: join(root, "control.sock"),
     process: join(root, "process"),
     image: join(root, "disk.img"),
+    mounts: join(root, "mounts"),
   };
 }
 

@@ -16,6 +16,8 @@ const ACCOUNTS = {
 
 export interface RuntimeFiles {
   readonly directory: string;
+  /** Empty directories on which a sandbox's own are mounted. */
+  readonly places: string;
   /** Whether programs can be started by a loader that nobody may read. */
   readonly hasLoader: boolean;
 }
@@ -51,6 +53,9 @@ async function ensureLoader(directory: string, node: string): Promise<boolean> {
 export async function ensureRuntimeFiles(directory: string, sources: RuntimeSources): Promise<RuntimeFiles> {
   await mkdir(join(directory, "bin"), { recursive: true, mode: 0o755 });
   await mkdir(join(directory, "etc"), { recursive: true, mode: 0o755 });
+  const places = join(directory, "places");
+  for (const name of ["workspace", "home", "sock", "runtime", "disk"])
+    await mkdir(join(places, name), { recursive: true, mode: 0o755 });
   const node = join(directory, "bin/node");
   const [given, kept] = await Promise.all([stat(sources.node), stat(node).catch(() => undefined)]);
   if (kept?.size !== given.size) {
@@ -58,10 +63,10 @@ export async function ensureRuntimeFiles(directory: string, sources: RuntimeSour
     // Linked where possible, because it has 120 MB. Expected: another file system, where there are no links between the two.
     await link(sources.node, node).catch(() => copyFile(sources.node, node));
   }
-  await copyFile(sources.supervisor, join(directory, "supervisor.mjs"));
+  await copyFile(sources.supervisor, join(directory, "supervisor.cjs"));
   await copyFile(sources.worker, join(directory, "worker.mjs"));
   for (const [name, text] of Object.entries(ACCOUNTS)) await writeFile(join(directory, name), text);
-  for (const name of ["supervisor.mjs", "worker.mjs", ...Object.keys(ACCOUNTS)])
+  for (const name of ["supervisor.cjs", "worker.mjs", ...Object.keys(ACCOUNTS)])
     await chmod(join(directory, name), 0o644);
-  return { directory, hasLoader: await ensureLoader(directory, sources.node) };
+  return { directory, places, hasLoader: await ensureLoader(directory, sources.node) };
 }
