@@ -13,11 +13,11 @@ import type { Clock } from "../ports/clock.ts";
 import type { Db } from "../ports/db.ts";
 import type { Fault } from "../ports/fault.ts";
 import type { Ids } from "../ports/ids.ts";
-import { appendRows, toEventColumns, type EventRow } from "../store/events.ts";
+import { appendRows, appendToSeen, toEventColumns, type EventRow, type SeenSandbox } from "../store/events.ts";
 import { expireMessages } from "../store/messages.ts";
 import { closePermissions } from "../store/permissions.ts";
 import type { SandboxProjection, SandboxRow } from "../store/sandboxes.ts";
-import { followPermissions } from "./follow-permissions.ts";
+import { followPermissions, isPermission } from "./follow-permissions.ts";
 import { toTailEvent } from "./tail-event.ts";
 import type { Tail } from "./tail-events.ts";
 
@@ -183,28 +183,68 @@ const toProjection = (id: SandboxId, fact: SandboxFacts, lastRow: number): Sandb
   last_contact_at: fact.last_contact_at,
 });
 
-/** Appends at the end of a transaction: all row locks are held, and from here on the append lock is too. */
-export async function appendEvents(
-  tx: Db,
-  deps: Pick<EventLogDeps, "ids" | "clock">,
-  drafts: readonly EventDraft[],
-): Promise<readonly EventRow[]> {
-  if (drafts.length === 0) return [];
-  const at = deps.clock.now();
-  const { facts, ended, rows } = plan(drafts, deps.ids, at);
-  // Nobody will ever read what still waits in a sandbox that has ended. Its rows are locked before the append lock.
-  await followPermissions(tx, drafts);
-  for (const id of ended) {
-    await expireMessages(tx, id);
-    await closePermissions(tx, id);
-  }
+/** What was appended, and what its sandboxes' rows are from then on. */
+export interface Appended {
+  readonly rows: readonly EventRow[];
+  readonly facts: ReadonlyMap<SandboxId, SandboxFacts>;
+  /** Undefined when nothing was written. */
+  readonly version: string | undefined;
+}
+
+const NOTHING: Appended = { rows: [], facts: new Map(), version: undefined };
+
+type Plan = ReturnType<typeof plan>;
+
+function toProjections({ facts, rows }: Plan): readonly SandboxProjection[] {
   const lastRows = new Map(rows.map((row, index) => [row.sandbox_id, index + 1]));
-  const projections = [...facts].map(([id, fact]) => toProjection(id, fact, lastRows.get(id) ?? 0));
-  const { before } = await appendRows.one(tx, toEventColumns(rows, at), projections);
+  return [...facts].map(([id, fact]) => toProjection(id, fact, lastRows.get(id) ?? 0));
+}
+
+function toAppended({ facts, rows }: Plan, { before, version }: { before: number; version: string }): Appended {
   rows.forEach((row, index) => {
     row.seq = before + 1 + index;
   });
-  return rows;
+  return { rows, facts, version };
+}
+
+/** Appends at the end of a transaction: all row locks are held, and from here on the append lock is too. */
+export async function appendInTurn(
+  tx: Db,
+  deps: Pick<EventLogDeps, "ids" | "clock">,
+  drafts: readonly EventDraft[],
+): Promise<Appended> {
+  if (drafts.length === 0) return NOTHING;
+  const at = deps.clock.now();
+  const planned = plan(drafts, deps.ids, at);
+  // Nobody will ever read what still waits in a sandbox that has ended. Its rows are locked before the append lock.
+  await followPermissions(tx, drafts);
+  for (const id of planned.ended) {
+    await expireMessages(tx, id);
+    await closePermissions(tx, id);
+  }
+  return toAppended(planned, await appendRows.one(tx, toEventColumns(planned.rows, at), toProjections(planned)));
+}
+
+export const appendEvents = async (
+  tx: Db,
+  deps: Pick<EventLogDeps, "ids" | "clock">,
+  drafts: readonly EventDraft[],
+): Promise<readonly EventRow[]> => (await appendInTurn(tx, deps, drafts)).rows;
+
+/** Appends and commits in one statement, for drafts that were made from rows as they were seen. Undefined, and nothing is written, when
+ *  one of the rows has changed since, or when more than the log has to be written with it. */
+export async function appendAtOnce(
+  deps: Pick<EventLogDeps, "db" | "ids" | "clock" | "fault">,
+  drafts: readonly EventDraft[],
+  seen: readonly SeenSandbox[],
+): Promise<Appended | undefined> {
+  if (drafts.length === 0 || drafts.some(isPermission)) return undefined;
+  const at = deps.clock.now();
+  const planned = plan(drafts, deps.ids, at);
+  if (planned.ended.size > 0) return undefined;
+  deps.fault("ingest.before_commit");
+  const found = await appendToSeen.maybe(deps.db, toEventColumns(planned.rows, at), toProjections(planned), seen);
+  return found === undefined ? undefined : toAppended(planned, found);
 }
 
 /** Tells this process's subscribers, then the other replicas. Only ever called after commit. */

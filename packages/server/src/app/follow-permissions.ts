@@ -11,6 +11,10 @@ interface Told {
   readonly isFollowed: boolean;
 }
 
+/** Whether such an event may be more than an event. */
+export const isPermission = ({ eventType }: Pick<Told, "eventType">): boolean =>
+  eventType === "agent.permission_requested" || eventType === "agent.permission_answered";
+
 /** An event that is not as it should be is only an event: a worker's word is a claim. */
 export async function followPermissions(tx: Db, events: readonly Told[]): Promise<void> {
   for (const { sandbox, eventType, data, generation, isFollowed } of events) {

@@ -12,7 +12,15 @@ import {
 import type { Db } from "../ports/db.ts";
 import { listKeys, type EventRow, type KeyRow } from "../store/events.ts";
 import { lockSandboxes, type SandboxRow } from "../store/sandboxes.ts";
-import { announce, appendEvents, type EventDraft, type EventLogDeps } from "./event-log.ts";
+import {
+  announce,
+  appendAtOnce,
+  appendInTurn,
+  type Appended,
+  type EventDraft,
+  type EventLogDeps,
+} from "./event-log.ts";
+import { openSeenSandboxes } from "./seen-sandboxes.ts";
 
 export interface WorkerIdentity {
   readonly sandboxId: SandboxId;
@@ -133,22 +141,32 @@ async function listStored(tx: Db, group: readonly Submission[]): Promise<readonl
   );
 }
 
-async function storeGroup(tx: Db, deps: EventLogDeps, { submissions: group, onAppended }: Group, mayRepeat: boolean) {
-  const ids = [...new Set(group.map((submission) => submission.worker.sandboxId))];
-  const sandboxes = new Map((await lockSandboxes(tx, ids)).map((row) => [row.id, row]));
-  const stored = mayRepeat ? await listStored(tx, group) : [];
-  const { drafts, plans } = planGroup(group, sandboxes, stored);
-  const rows = await appendEvents(tx, deps, drafts);
-  onAppended();
-  deps.fault("ingest.before_commit");
-  return { rows, plans };
+const idsOf = (group: readonly Submission[]): readonly SandboxId[] => [
+  ...new Set(group.map((submission) => submission.worker.sandboxId)),
+];
+
+interface Stored {
+  readonly appended: Appended;
+  readonly plans: ReturnType<typeof planGroup>["plans"];
+  readonly sandboxes: ReadonlyMap<SandboxId, SandboxRow>;
 }
 
-function settle(
-  group: readonly Submission[],
-  rows: readonly EventRow[],
-  plans: Awaited<ReturnType<typeof storeGroup>>["plans"],
-): void {
+async function storeGroup(
+  tx: Db,
+  deps: EventLogDeps,
+  { submissions: group, onAppended }: Group,
+  mayRepeat: boolean,
+): Promise<Stored> {
+  const sandboxes = new Map((await lockSandboxes(tx, idsOf(group))).map((row) => [row.id, row]));
+  const stored = mayRepeat ? await listStored(tx, group) : [];
+  const { drafts, plans } = planGroup(group, sandboxes, stored);
+  const appended = await appendInTurn(tx, deps, drafts);
+  onAppended();
+  deps.fault("ingest.before_commit");
+  return { appended, plans, sandboxes };
+}
+
+function settle(group: readonly Submission[], rows: readonly EventRow[], plans: Stored["plans"]): void {
   const rowsById = new Map<string, StoredReceipt>(rows.map((row) => [row.id, row]));
   group.forEach((submission, index) => {
     const plan = plans[index];
@@ -182,13 +200,32 @@ export function openIngest(deps: EventLogDeps): Ingest {
   let waiting: Submission[] = [];
   let running = 0;
   let repeatsUntilMs = 0;
+  const seen = openSeenSandboxes();
+  /** Sandboxes of groups under way: what comes for one of them meanwhile joins a later group. */
+  const busy = new Set<SandboxId>();
+
+  /** One statement where every row is as this process left it, which is the rule: a sandbox has one worker. */
+  const storeAtOnce = async ({ submissions }: Group, nowMs: number): Promise<Stored | undefined> => {
+    const ids = idsOf(submissions);
+    const found = nowMs < repeatsUntilMs ? undefined : seen.find(ids, nowMs);
+    if (found === undefined) return undefined;
+    const sandboxes = new Map([...found].map(([id, { row }]) => [id, row]));
+    const { drafts, plans } = planGroup(submissions, sandboxes, []);
+    if (plans.includes(undefined)) return undefined;
+    // Forgotten until it is known what they are.
+    seen.forget(ids);
+    const versions = [...found].map(([id, { version }]) => ({ id, version }));
+    const appended = await appendAtOnce(deps, drafts, versions);
+    return appended === undefined ? undefined : { appended, plans, sandboxes };
+  };
 
   /** Keys are new as a rule, and their constraint tells when one is not: only then, and for a while after, they are
    *  looked up before. */
-  const storeRows = async (group: Group) => {
+  const storeRows = async (group: Group): Promise<Stored> => {
     const nowMs = deps.clock.now().getTime();
     try {
-      return await deps.db.tx((tx) => storeGroup(tx, deps, group, nowMs < repeatsUntilMs));
+      const atOnce = await storeAtOnce(group, nowMs);
+      return atOnce ?? (await deps.db.tx((tx) => storeGroup(tx, deps, group, nowMs < repeatsUntilMs)));
     } catch (error) {
       if (!isRepeat(error)) throw error;
       repeatsUntilMs = nowMs + REPEATS_MS;
@@ -197,23 +234,34 @@ export function openIngest(deps: EventLogDeps): Ingest {
   };
 
   const storeOnce = async (group: Group) => {
-    const { rows, plans } = await storeRows(group);
+    const { appended, plans, sandboxes } = await storeRows(group);
     deps.fault("ingest.committed");
-    announce(deps, rows);
+    const nowMs = deps.clock.now().getTime();
+    for (const [id, facts] of appended.facts) {
+      const row = sandboxes.get(id);
+      if (row !== undefined && appended.version !== undefined)
+        seen.remember(row, { facts, version: appended.version, nowMs });
+    }
+    announce(deps, appended.rows);
     deps.fault("ingest.published");
-    settle(group.submissions, rows, plans);
+    settle(group.submissions, appended.rows, plans);
   };
 
   const takeGroup = (): readonly Submission[] => {
+    const group: Submission[] = [];
+    const left: Submission[] = [];
     let events = 0;
-    let count = 0;
+    let isFull = false;
     for (const submission of waiting) {
-      events += submission.events.length;
-      if (count > 0 && (events > GROUP_EVENTS || count >= GROUP_SUBMISSIONS)) break;
-      count += 1;
+      isFull ||=
+        group.length > 0 && (events + submission.events.length > GROUP_EVENTS || group.length >= GROUP_SUBMISSIONS);
+      if (isFull || busy.has(submission.worker.sandboxId)) left.push(submission);
+      else {
+        group.push(submission);
+        events += submission.events.length;
+      }
     }
-    const group = waiting.slice(0, count);
-    waiting = waiting.slice(count);
+    waiting = left;
     return group;
   };
 
@@ -233,15 +281,22 @@ export function openIngest(deps: EventLogDeps): Ingest {
     }
   };
 
-  /** Groups of the same sandbox wait for one another at its row, so that its numbers and times rise together. */
+  /** Groups of the same sandbox follow one another, so that its numbers and times rise together. */
   const flush = () => {
     while (waiting.length > 0 && running < GROUPS_AT_ONCE) {
+      const submissions = takeGroup();
+      if (submissions.length === 0) return;
+      const ids = idsOf(submissions);
+      for (const id of ids) busy.add(id);
       running += 1;
       const end = once(() => {
         running -= 1;
         flush();
       });
-      void store({ submissions: takeGroup(), onAppended: end });
+      void store({ submissions, onAppended: end }).finally(() => {
+        for (const id of ids) busy.delete(id);
+        flush();
+      });
     }
   };
 

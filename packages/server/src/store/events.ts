@@ -97,15 +97,17 @@ export function toEventColumns(rows: readonly EventRow[], at: Date): EventColumn
 
 const SAMPLE_ROWS: EventColumns = { ...toEventColumns([], new Date(0)), count: 1 };
 
+const Appended = z.object({ before: z.number(), version: z.string() });
+
 /** Appends in one statement, because each round trip is time in which everybody else waits for the append lock: parses what
  *  was given, and only then takes the numbers, writes events and moves the sandboxes' projections. `before` is the number
- *  before the first. */
-export const appendRows = query(
-  "events.append",
-  z.object({ before: z.number() }),
-  [SAMPLE_ROWS, []],
-  (rows: EventColumns, projections: readonly SandboxProjection[]) => sql`
-  with given as materialized (
+ *  before the first, `version` what the sandboxes' rows have from then on. */
+const toAppend = (
+  rows: EventColumns,
+  projections: readonly SandboxProjection[],
+  guard: { readonly locked: Statement; readonly isMet: Statement },
+): Statement => sql`
+  with ${guard.locked} given as materialized (
     select * from unnest(${rows.origin}::integer[], ${rows.id}::uuid[], ${rows.sandboxSeq}::bigint[],
       ${rows.eventType}::text[], ${rows.data}::jsonb[], ${rows.source}::text[], ${rows.clientEventId}::text[],
       ${rows.causedBy}::uuid[], ${rows.turn}::integer[], ${rows.tool}::text[], ${rows.ref}::text[],
@@ -132,7 +134,40 @@ export const appendRows = query(
       last_heartbeat_at timestamptz, last_contact_at timestamptz)
     where s.id = p.id
   )
-  select before from taken`,
+  select before, pg_current_xact_id()::xid::text as version from taken`;
+
+/** In a transaction that holds the locks of the sandboxes' rows. */
+export const appendRows = query(
+  "events.append",
+  Appended,
+  [SAMPLE_ROWS, []],
+  (rows: EventColumns, projections: readonly SandboxProjection[]) =>
+    toAppend(rows, projections, { locked: empty, isMet: empty }),
+  { trusted: true, prepared: true },
+);
+
+/** A sandbox's row as it was last seen. The version is the number of the transaction that wrote it, so that whoever changes anything
+ *  in it changes that too. */
+export interface SeenSandbox {
+  readonly id: SandboxId;
+  readonly version: string;
+}
+
+/** The same as a transaction of its own: one round trip, and nobody waits for us between the write and its commit. Locks the
+ *  sandboxes' rows first and does nothing, for which there is no row, unless each is as it was seen. */
+export const appendToSeen = query(
+  "events.append_to_seen",
+  Appended,
+  [SAMPLE_ROWS, [], [{ id: "drover-00000000-000000" as SandboxId, version: "1" }]],
+  (rows: EventColumns, projections: readonly SandboxProjection[], seen: readonly SeenSandbox[]) =>
+    toAppend(rows, projections, {
+      locked: sql`locked as materialized (
+    select s.id from sandboxes s join unnest(${seen.map(({ id }) => id)}::text[], ${seen.map(({ version }) => version)}::text[])
+      as seen (id, version) on s.id = seen.id and s.xmin = seen.version::xid
+    order by s.id for update of s
+  ),`,
+      isMet: sql`where (select count(*) from locked) = ${seen.length}`,
+    }),
   { trusted: true, prepared: true },
 );
 
