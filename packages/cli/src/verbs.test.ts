@@ -28,8 +28,8 @@ const event = (n: number) => ({
   generation: 1,
   caused_by: null,
 });
-const page = (events: readonly unknown[]) =>
-  Response.json({ events, total_count: events.length, sandbox_id: id, last_seq: 0 });
+const page = (events: readonly unknown[], has_more = false) =>
+  Response.json({ events, total_count: events.length, sandbox_id: id, last_seq: 0, has_more });
 
 describe("help", () => {
   test.for(VERBS.map((verb) => verb.name))("%s explains itself within 80 columns", async (name) => {
@@ -150,7 +150,7 @@ describe("events", () => {
   test("reads on from a seq until the end", async () => {
     const full = Array.from({ length: 500 }, (_, index) => event(index + 1));
     const { context, out, requests } = toTrial({}, ({ url }) =>
-      page(url.searchParams.get("after_seq") === "0" ? full : [event(501)]),
+      url.searchParams.get("after_seq") === "0" ? page(full, true) : page([event(501)]),
     );
     expect(await runCommand(context, ["events", id, "--after-seq", "0", "--json", "--type", "agent.message"])).toBe(0);
     expect(out.map((line) => (JSON.parse(line) as { sandbox_seq: number }).sandbox_seq)).toEqual(

@@ -90,7 +90,7 @@ export class SandboxLog {
     if (first === undefined || this.isComplete || this.window.events.length >= this.window.limit) return false;
     const page = await this.load({ before_seq: first.seq, order: "desc", limit: this.pageSize });
     const before = this.window.events.length;
-    this.window = prependEvents(this.window, page);
+    this.window = prependEvents(this.window, page.events);
     this.publish();
     return this.window.events.length > before && !this.isComplete;
   }
@@ -119,7 +119,7 @@ export class SandboxLog {
     try {
       // Newest page first: a page shows the present at once, and the past arrives behind it.
       const tail = await this.load({ order: "desc", limit: this.pageSize });
-      this.window = restartWindow(this.window, tail.toReversed());
+      this.window = restartWindow(this.window, tail.events.toReversed());
       this.follow();
       this.publish();
       if (this.parts.history !== "tail") await this.loadHistory();
@@ -139,8 +139,8 @@ export class SandboxLog {
     for (let oldest = this.window.events[0]; oldest !== undefined && oldest.sandbox_seq > 1;) {
       if (this.window.events.length + newestFirst.length >= this.window.limit) break;
       const page = await this.load({ before_seq: oldest.seq, order: "desc", limit: this.pageSize });
-      newestFirst.push(...page);
-      oldest = page.at(-1);
+      newestFirst.push(...page.events);
+      oldest = page.events.at(-1);
     }
     this.window = prependEvents(this.window, newestFirst);
   }
@@ -192,10 +192,10 @@ export class SandboxLog {
     while (this.window.head < wanted) {
       const before = this.window.head;
       const page = await this.load({ after_seq: this.window.headSeq, order: "asc", limit: this.pageSize });
-      const appended = appendEvents(this.window, page);
+      const appended = appendEvents(this.window, page.events);
       this.window =
         appended.beyondHole.length === 0 ? appended.window : restartWindow(this.window, appended.beyondHole);
-      if (page.length < this.pageSize || this.window.head === before) return;
+      if (!page.hasMore || this.window.head === before) return;
     }
   }
 
@@ -217,7 +217,7 @@ export class SandboxLog {
     before_seq?: number;
     order: "asc" | "desc";
     limit: number;
-  }): Promise<readonly LogEvent[]> {
+  }): Promise<{ readonly events: readonly LogEvent[]; readonly hasMore: boolean }> {
     const { signal } = this.ending;
     for (let attempt = 0; ; attempt += 1) {
       try {
@@ -225,7 +225,7 @@ export class SandboxLog {
           { params: { sandbox_id: this.sandboxId }, query },
           { signal, retries: 0 },
         );
-        return page.events.flatMap((event) => toLogEvent(event) ?? []);
+        return { events: page.events.flatMap((event) => toLogEvent(event) ?? []), hasMore: page.has_more };
       } catch (error) {
         // Expected: the server is away for a while.
         if (!(error instanceof ClientError) || !error.isRetryable) throw error;

@@ -23,9 +23,17 @@ async function* readLog(client: Client, wanted: Wanted, signal: AbortSignal): As
   const params = { sandbox_id: wanted.sandbox_id };
   const event_type = wanted.types.length === 0 ? undefined : [...wanted.types];
   if (wanted.afterSeq === undefined) {
-    const limit = Math.min(PAGE, wanted.limit ?? NEWEST);
-    const page = await client.listSandboxEvents({ params, query: { limit, event_type, order: "desc" } }, { signal });
-    yield* page.events.toReversed().flatMap((event) => toLogEvent(event) ?? []);
+    const newestFirst: LogEvent[] = [];
+    let before_seq: number | undefined;
+    for (let left = Math.min(PAGE, wanted.limit ?? NEWEST); left > 0;) {
+      const query = { limit: left, event_type, before_seq, order: "desc" } as const;
+      const page = await client.listSandboxEvents({ params, query }, { signal });
+      newestFirst.push(...page.events.flatMap((event) => toLogEvent(event) ?? []));
+      left -= page.events.length;
+      before_seq = page.events.at(-1)?.seq;
+      if (!page.has_more) break;
+    }
+    yield* newestFirst.toReversed();
     return;
   }
   let left = wanted.limit ?? Number.POSITIVE_INFINITY;
@@ -38,7 +46,7 @@ async function* readLog(client: Client, wanted: Wanted, signal: AbortSignal): As
     yield* page.events.flatMap((event) => toLogEvent(event) ?? []);
     left -= page.events.length;
     after_seq = page.events.at(-1)?.seq ?? after_seq;
-    if (page.events.length < limit) return;
+    if (!page.has_more) return;
   }
 }
 

@@ -24,6 +24,8 @@ export const EventPage = z.object({
   total_count: z.int().nonnegative(),
   sandbox_id: SandboxId,
   last_seq: z.int().nonnegative(),
+  /** A page ends after `limit` events or where it is large enough; what is left begins after its last event. */
+  has_more: z.boolean(),
 });
 export type EventPage = z.infer<typeof EventPage>;
 

@@ -166,6 +166,46 @@ test("pages are full while more exist, and lose and repeat nothing in both direc
   expect(newer).toEqual(whole.slice(0, -1));
 });
 
+const bytesOf = (events: readonly StoredEvent[]) =>
+  events.reduce((bytes, event) => bytes + JSON.stringify(event.event_data).length, 0);
+
+test("a page ends where it is large enough, says that there is more, and what is left is lost nowhere", async ({
+  server,
+  sandbox,
+}) => {
+  const text = "x".repeat(250_000);
+  for (let n = 0; n < 36; n += 12)
+    await sandbox.post({ events: Array.from({ length: 12 }, () => ({ event_type: "large", event_data: { text } })) });
+  const all = (await server.db.query(
+    sql`select seq, size from events where sandbox_id = ${sandbox.id} order by seq desc limit 100`,
+  )) as unknown as readonly { readonly seq: number; readonly size: number }[];
+  const expected = all.map(({ seq }) => seq);
+
+  const listed: number[] = [];
+  for (let [query, isMore] = ["", true]; isMore;) {
+    const found = await page(server, sandbox.id, `?limit=500${query}`);
+    if (found.has_more) expect(bytesOf(found.events)).toBeGreaterThanOrEqual(4 * 1024 * 1024);
+    expect(bytesOf(found.events)).toBeLessThan(4 * 1024 * 1024 + 300_000);
+    listed.push(...seqs(found.events));
+    [query, isMore] = [`&before_seq=${found.events.at(-1).seq}`, found.has_more];
+  }
+  expect(listed).toEqual(expected);
+
+  const seen: number[] = [];
+  for (let cursor: string | null = ""; cursor !== null;) {
+    const found: Trajectory = await trajectory(
+      server,
+      sandbox.id,
+      `?limit=1000${cursor === "" ? "" : `&cursor=${cursor}`}`,
+    );
+    expect(bytesOf(found.events)).toBeLessThan(4 * 1024 * 1024 + 300_000);
+    expect(found.has_more).toBe(found.next_cursor !== null);
+    seen.push(...seqs(found.events));
+    cursor = found.next_cursor;
+  }
+  expect(seen).toEqual(expected);
+});
+
 test("a cursor of another sandbox is none", async ({ server, sandbox }) => {
   const other = await server.createSandbox();
   const { body } = await other.post({ event_type: "agent.message" });

@@ -15,8 +15,9 @@ import {
   listTrajectory,
   loadEvent,
   loadHead,
-  toStoredEvent,
+  toStoredPage,
   type LogScope,
+  type StoredPage,
 } from "../store/events.ts";
 import { loadSandbox, type SandboxRow } from "../store/sandboxes.ts";
 import type { Person } from "./credential.ts";
@@ -37,23 +38,22 @@ async function loadLog(deps: Deps, id: SandboxId): Promise<SandboxRow> {
   return row;
 }
 
-async function listPage(deps: Deps, scope: LogScope, query: EventQuery) {
-  return (await listEvents(deps.db, scope, query, orderOf(query))).map(toStoredEvent);
-}
+const listPage = async (deps: Deps, scope: LogScope, query: EventQuery): Promise<StoredPage> =>
+  toStoredPage(await listEvents(deps.db, scope, query, orderOf(query)), query.limit);
 
 export async function pageSandboxEvents(deps: Deps, sandboxId: SandboxId, query: EventQuery): Promise<EventPage> {
   const scope = { sandboxId };
   const sandbox = await loadLog(deps, sandboxId);
-  const events = await listPage(deps, scope, query);
+  const { events, hasMore } = await listPage(deps, scope, query);
   const total = isUnfiltered(query) ? sandbox.last_sandbox_seq : (await countEvents.one(deps.db, scope, query)).count;
-  return { events, total_count: total, sandbox_id: sandboxId, last_seq: sandbox.last_seq };
+  return { events, total_count: total, sandbox_id: sandboxId, last_seq: sandbox.last_seq, has_more: hasMore };
 }
 
 export async function pageAllEvents(deps: Deps, actor: Person, query: EventQuery): Promise<AllEventsPage> {
   const scope = { projectId: actor.grant.projectId };
-  const events = await listPage(deps, scope, query);
+  const { events, hasMore } = await listPage(deps, scope, query);
   const { count } = await countEvents.one(deps.db, scope, query);
-  return { events, total_count: count, last_seq: (await loadHead.one(deps.db)).seq };
+  return { events, total_count: count, last_seq: (await loadHead.one(deps.db)).seq, has_more: hasMore };
 }
 
 async function loadCursor(deps: Deps, sandboxId: SandboxId, id: EventId): Promise<number> {
@@ -64,14 +64,13 @@ async function loadCursor(deps: Deps, sandboxId: SandboxId, id: EventId): Promis
 
 export async function readTrajectory(deps: Deps, sandboxId: SandboxId, query: TrajectoryQuery): Promise<Trajectory> {
   const listAfter = async (seq: number | null) =>
-    await listTrajectory(deps.db, sandboxId, seq, query.direction, query.noise, query.limit + 1);
+    await listTrajectory(deps.db, sandboxId, seq, query.direction, query.noise, query.limit);
   const [sandbox, found] = await Promise.all([
     loadLog(deps, sandboxId),
     query.cursor === undefined ? listAfter(null) : loadCursor(deps, sandboxId, query.cursor).then(listAfter),
   ]);
-  const hasMore = found.length > query.limit;
-  const kept = found.slice(0, query.limit);
-  const events = (query.direction === "older" ? kept : kept.toReversed()).map(toStoredEvent);
+  const { events: kept, hasMore } = toStoredPage(found, query.limit);
+  const events = query.direction === "older" ? kept : kept.toReversed();
   return {
     sandbox_id: sandboxId,
     events,

@@ -116,6 +116,7 @@ const toAppend = (
       flags, n)
   ), taken as materialized (
     select take_event_seqs(${rows.count}) - ${rows.count} as before from (select count(*) from given) parsed
+    ${guard.isMet}
   ), stored as (
     insert into events (seq, id, sandbox_id, sandbox_seq, project_id, task_id, entity_type, entity_id, event_type, event_data,
       source, created_at, client_event_id, generation, caused_by, turn, tool, ref, size, flags)
@@ -211,10 +212,35 @@ const StoredRow = z.object({
 });
 type StoredRow = z.infer<typeof StoredRow>;
 
+/** A page ends with the row that makes it this large, so that many large bodies are many pages. */
+const PAGE_BYTES = 4 * 1024 * 1024;
+
+const PageRow = StoredRow.extend({ is_beyond: z.boolean() });
+type PageRow = z.infer<typeof PageRow>;
+
 const columns = sql`id, seq, sandbox_seq, sandbox_id, task_id, event_type, event_data, source, created_at, client_event_id, generation, caused_by`;
 
 export const toStoredEvent = (row: StoredRow): StoredEvent =>
   ({ ...row, created_at: row.created_at.toISOString() }) as StoredEvent;
+
+/** Rows of which a page is made: one more than it may have, and bodies of those only that it has room for. */
+const toPageRows = (rows: Statement, order: Statement): Statement => sql`
+  select id, seq, sandbox_seq, sandbox_id, task_id, event_type, case when is_beyond then null else event_data end as event_data,
+    source, created_at, client_event_id, generation, caused_by, is_beyond
+  from (select *, sum(size) over (order by seq ${order} rows unbounded preceding) - size >= ${PAGE_BYTES} as is_beyond
+    from (${rows}) found) page
+  order by seq ${order}`;
+
+export interface StoredPage {
+  readonly events: StoredEvent[];
+  readonly hasMore: boolean;
+}
+
+/** Of one row more than `limit`. */
+export function toStoredPage(rows: readonly PageRow[], limit: number): StoredPage {
+  const kept = rows.filter(({ is_beyond }, index) => index < limit && !is_beyond);
+  return { events: kept.map(({ is_beyond: _, ...row }) => toStoredEvent(row)), hasMore: rows.length > kept.length };
+}
 
 /** What a list of events is taken from: one sandbox's log, one project's, or everything. */
 export type LogScope = { readonly sandboxId: SandboxId } | { readonly projectId: string | null };
@@ -247,11 +273,14 @@ const SAMPLE_FILTER: EventQuery = {
 
 export const listEvents = query(
   "events.list",
-  StoredRow,
+  PageRow,
   [SAMPLE_SCOPE, SAMPLE_FILTER, "desc"],
-  (scope: LogScope, filter: EventQuery, order: "asc" | "desc") => sql`
-  select ${columns} from events ${where(filterConditions(scope, filter))}
-  order by seq ${order === "asc" ? sql`asc` : sql`desc`} limit ${filter.limit} offset ${filter.offset}`,
+  (scope: LogScope, filter: EventQuery, order: "asc" | "desc") => {
+    const direction = order === "asc" ? sql`asc` : sql`desc`;
+    const rows = sql`select * from events ${where(filterConditions(scope, filter))}
+    order by seq ${direction} limit ${filter.limit + 1} offset ${filter.offset}`;
+    return toPageRows(rows, direction);
+  },
   { trusted: true },
 );
 
@@ -283,19 +312,16 @@ export const loadEvent = query(
 /** One page of a trajectory. Equal times neither lose nor repeat anything, because the order is that of seq. */
 export const listTrajectory = query(
   "events.trajectory",
-  StoredRow,
+  PageRow,
   [SAMPLE_SCOPE.sandboxId, 1, "older", false, 10],
-  (
-    sandboxId: SandboxId,
-    cursorSeq: number | null,
-    direction: "older" | "newer",
-    withNoise: boolean,
-    limit: number,
-  ) => sql`
-  select ${columns} from events
-  where sandbox_id = ${sandboxId} and ${withNoise ? sql`flags & 1 = 0` : sql`flags & 3 = 0`}
-  ${cursorSeq === null ? empty : direction === "older" ? sql`and seq < ${cursorSeq}` : sql`and seq > ${cursorSeq}`}
-  order by seq ${direction === "older" ? sql`desc` : sql`asc`} limit ${limit}`,
+  (sandboxId: SandboxId, cursorSeq: number | null, direction: "older" | "newer", withNoise: boolean, limit: number) => {
+    const order = direction === "older" ? sql`desc` : sql`asc`;
+    const rows = sql`select * from events
+    where sandbox_id = ${sandboxId} and ${withNoise ? sql`flags & 1 = 0` : sql`flags & 3 = 0`}
+    ${cursorSeq === null ? empty : direction === "older" ? sql`and seq < ${cursorSeq}` : sql`and seq > ${cursorSeq}`}
+    order by seq ${order} limit ${limit + 1}`;
+    return toPageRows(rows, order);
+  },
   { trusted: true, prepared: true },
 );
 
@@ -376,9 +402,6 @@ function entityCondition(entityIds: readonly string[] | undefined): Statement {
   if (others.length === 0 && SandboxId.safeParse(only).success) return sql`and sandbox_id = ${only}`;
   return sql`and entity_id = any(${entityIds ?? []}::text[])`;
 }
-
-/** A page ends with the row that makes it this large, so that many large bodies are many pages. */
-const PAGE_BYTES = 4 * 1024 * 1024;
 
 /** Whether there may be more after this page: it is full of rows, or of bytes. */
 export const isFullPage = (rows: readonly TailRow[], limit: number): boolean =>
