@@ -10,6 +10,7 @@ import {
   listRoom,
   lockClaims,
   type CandidateRow,
+  type RoomRow,
 } from "../store/task-queue.ts";
 import type { Deps } from "./deps.ts";
 
@@ -18,13 +19,19 @@ const PER_LANE = 24;
 /** How much further is looked where all of those were ruled out. */
 const WIDER = 8;
 
+const TRIES = 3;
+
 type ClaimDeps = Pick<Deps, "db" | "config" | "clock" | "instance">;
 
 const toCapabilities = (config: Deps["config"]): readonly string[] | null =>
   config.agentCapabilities === undefined ? null : config.agentCapabilities.split(",").map((one) => one.trim());
 
-async function findBest(tx: Db, deps: ClaimDeps, limit: number): Promise<readonly CandidateRow[]> {
-  const rooms = await listRoom(tx, deps.config.maxConcurrentTasksPerProject);
+async function findBest(
+  tx: Db,
+  deps: ClaimDeps,
+  limit: number,
+  rooms: readonly RoomRow[],
+): Promise<readonly CandidateRow[]> {
   const active = rooms.reduce((sum, one) => sum + one.active, 0);
   const overall = Math.min(limit, deps.config.maxConcurrentTasks - active);
   const byProject = new Map<string, number>(
@@ -57,20 +64,30 @@ function hasMore(
   );
 }
 
-/** Claims under one lock, so that limits hold over all processes; the rows themselves are taken with `skip locked`. */
+/** Looks, and takes what it found if nobody claimed meanwhile; undefined if somebody did. */
+async function claimBest(db: Db, deps: ClaimDeps, limit: number): Promise<readonly TaskId[] | undefined> {
+  const rooms = await listRoom(db, deps.config.maxConcurrentTasksPerProject);
+  const best = await findBest(db, deps, limit, rooms);
+  const [first] = rooms;
+  if (best.length === 0 || first === undefined) return [];
+  const ids = best.map(({ id }) => id);
+  const claimed = await claimTasks(db, ids, deps.instance, first.turn);
+  if (claimed.length === 0) return undefined;
+  // In the order of their scores, which an update does not keep.
+  const taken = new Set(claimed.map(({ id }) => id));
+  return ids.filter((id) => taken.has(id));
+}
+
+/** Claims take turns, so that limits hold over all processes; the rows themselves are taken with `skip locked`. Nobody waits for a
+ *  turn, except whoever was overtaken a few times. */
 export async function claimReady(deps: ClaimDeps, limit: number): Promise<readonly TaskId[]> {
+  for (let tries = 0; tries < TRIES; tries += 1) {
+    const claimed = await claimBest(deps.db, deps, limit);
+    if (claimed !== undefined) return claimed;
+  }
   return deps.db.tx(async (tx) => {
     await lockClaims(tx);
-    const best = await findBest(tx, deps, limit);
-    if (best.length === 0) return [];
-    const claimed = await claimTasks(
-      tx,
-      best.map(({ id }) => id),
-      deps.instance,
-    );
-    // In the order of their scores, which an update does not keep.
-    const taken = new Set(claimed.map(({ id }) => id));
-    return best.map(({ id }) => id).filter((id) => taken.has(id));
+    return (await claimBest(tx, deps, limit)) ?? [];
   });
 }
 

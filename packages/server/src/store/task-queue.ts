@@ -40,13 +40,12 @@ const YOUNG = [FAR[0], NEAR[0], PAST[0]];
 const RIPE = [FAR[1], NEAR[1], PAST[1]];
 const STARVING_NEAR = NEAR[2];
 
-/** Serialises claims, so that limits hold whoever claims. Held for three short statements. */
+/** Keeps everybody else from claiming until the transaction ends: for whoever was overtaken again and again. */
 export const lockClaims = query(
   "tasks.lock_claims",
-  z.object({ locked: z.literal(1) }),
+  z.object({ turn: z.number() }),
   [],
-  () => sql`select 1 as locked from (select pg_advisory_xact_lock(1685222263)) as lock`,
-  { prepared: true },
+  () => sql`select turn from claim_turn for update`,
 );
 
 /** What the queue needs to know of tasks, from what is true now. */
@@ -144,18 +143,21 @@ export const listPendingOf = query(
   and ${"ticketId" in scope ? sql`ticket_id = ${scope.ticketId}` : sql`project_id = ${scope.projectId}`} order by id limit 100000`,
 );
 
-/** How much of each project runs, and how much may; projects without room are left out. */
+const RoomRow = z.object({ project_id: ProjectId, room: z.number(), active: z.number(), turn: z.number() });
+export type RoomRow = z.infer<typeof RoomRow>;
+
+/** How much of each project runs, and how much may, after which claim. */
 export const listRoom = query(
   "tasks.room",
-  z.object({ project_id: ProjectId, room: z.number(), active: z.number() }),
+  RoomRow,
   [5],
   (limit: number) => sql`
-  select p.id as project_id, coalesce((p.settings->>'max_concurrent_tasks')::integer, ${limit}::integer)
+  select p.id as project_id, c.turn, coalesce((p.settings->>'max_concurrent_tasks')::integer, ${limit}::integer)
       - coalesce(a.active, 0)::integer as room, coalesce(a.active, 0)::integer as active
-  from projects p left join (select project_id, count(*) as active from tasks
+  from claim_turn c cross join projects p left join (select project_id, count(*) as active from tasks
     where status in ('claiming', 'assigned', 'running', 'validating') group by project_id) a on a.project_id = p.id
   where p.status = 'active' limit 10000`,
-  { prepared: true },
+  { trusted: true, prepared: true },
 );
 
 const CandidateRow = z.object({
@@ -209,19 +211,22 @@ export const listHolders = query(
   limit 10000`,
 );
 
-/** Takes those of the tasks that are still free; whoever a person changes at this moment is passed over. */
+/** Takes those of the tasks that are still free, unless others claimed since that turn: then there is no row. Whoever a person changes at
+ *  this moment is passed over; if that is all of them, the id is null. */
 export const claimTasks = query(
   "tasks.claim",
-  IdRow,
-  [[SAMPLE_TASK], "server"],
-  (ids: readonly string[], claimer: string) => sql`
-  update tasks t set status = 'claiming', status_reason = null, status_changed_at = now(), claimed_at = now(), claimed_by = ${claimer},
-    updated_at = now()
-  from (select id from tasks where id = any(${ids}::text[]) and status = 'pending' and unmet = 0 and not is_held
+  z.object({ id: TaskId.nullable() }),
+  [[SAMPLE_TASK], "server", 0],
+  (ids: readonly string[], claimer: string, turn: number) => sql`
+  with turned as (update claim_turn set turn = turn + 1 where turn = ${turn} returning turn),
+  free as (select id from tasks where id = any(${ids}::text[]) and status = 'pending' and unmet = 0 and not is_held
+      and exists (select 1 from turned)
       and not exists (select 1 from task_dependencies e join tasks o on o.id = e.depends_on
         where e.task_id = tasks.id and o.status <> 'completed')
-    order by id limit 1000 for update skip locked) as free
-  where t.id = free.id returning t.id`,
+    order by id limit 1000 for update skip locked),
+  claimed as (update tasks t set status = 'claiming', status_reason = null, status_changed_at = now(), claimed_at = now(),
+    claimed_by = ${claimer}, updated_at = now() from free where t.id = free.id returning t.id)
+  select claimed.id from turned left join claimed on true`,
   { prepared: true },
 );
 
