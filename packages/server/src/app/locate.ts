@@ -8,8 +8,19 @@ import { loadSandboxProject } from "../store/sandboxes.ts";
 import { loadTaskProject } from "../store/tasks.ts";
 import { loadTicketProject } from "../store/tickets.ts";
 
-export const locateSandbox = async (db: Db, id: SandboxId): Promise<ProjectId | undefined> =>
-  (await loadSandboxProject.maybe(db, id))?.project_id;
+const REMEMBER_COUNT = 10_000;
+/** A sandbox stays in its project, and its row stays for ever: what was found once need not be looked up again. */
+const projectsOf = new WeakMap<Db, Map<SandboxId, ProjectId>>();
+
+export async function locateSandbox(db: Db, id: SandboxId): Promise<ProjectId | undefined> {
+  const known = projectsOf.get(db) ?? new Map<SandboxId, ProjectId>();
+  projectsOf.set(db, known);
+  const found = known.get(id) ?? (await loadSandboxProject.maybe(db, id))?.project_id;
+  if (found === undefined) return undefined;
+  if (known.size >= REMEMBER_COUNT) known.clear();
+  known.set(id, found);
+  return found;
+}
 
 export const locateProject = async (db: Db, id: ProjectId): Promise<ProjectId | undefined> =>
   (await loadProject.maybe(db, id))?.id;
