@@ -146,6 +146,7 @@ export class ServerDouble {
       total_count: inRange.length,
       sandbox_id: sandboxId,
       last_seq: mine.at(-1)?.frame.seq ?? 0,
+      has_more: ordered.length > events.length,
     });
   };
 

@@ -3,6 +3,8 @@ import type { Clock } from "./ports/clock.ts";
 
 export interface LoopOptions {
   readonly everyMs: number;
+  /** Until the second pass, at most as long as until any other. */
+  readonly firstMs?: number;
   readonly pass: (signal: AbortSignal) => Promise<unknown>;
   readonly clock: Clock;
   readonly signal: AbortSignal;
@@ -12,6 +14,7 @@ export interface LoopOptions {
 /** Runs `pass` now, on every wake, and at least every `everyMs`; never twice at once; wakes during a pass mean one more. */
 export function startLoop(options: LoopOptions): { wake: () => void; done: Promise<void> } {
   let bell = Promise.withResolvers<void>();
+  let napMs = Math.min(options.firstMs ?? options.everyMs, options.everyMs);
   const run = async () => {
     while (!options.signal.aborted) {
       bell = Promise.withResolvers<void>();
@@ -21,11 +24,9 @@ export function startLoop(options: LoopOptions): { wake: () => void; done: Promi
         options.onError(error);
       }
       const nap = new AbortController();
-      await Promise.race([
-        bell.promise,
-        options.clock.sleep(options.everyMs, AbortSignal.any([options.signal, nap.signal])),
-      ]);
+      await Promise.race([bell.promise, options.clock.sleep(napMs, AbortSignal.any([options.signal, nap.signal]))]);
       nap.abort();
+      napMs = options.everyMs;
     }
   };
   return { wake: () => bell.resolve(), done: run() };

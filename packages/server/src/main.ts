@@ -295,13 +295,15 @@ async function openServer(options: ServerOptions, cleanup: ReturnType<typeof ope
 
   await releaseLeases(db, deps.host);
   await releaseDeliveries(db, deps.host);
-  for (const { name, everyMs, pass, isOrchestration } of LOOPS) {
+  for (const [index, { name, everyMs, pass, isOrchestration }] of LOOPS.entries()) {
     if (isOrchestration === true && !config.orchestratorEnabled) continue;
     const onError = (error: unknown) => log.error("loop.failed", { loop: name, reason: String(error) });
     loops.set(
       name,
       startLoop({
         everyMs,
+        // Out of step with each other: all of them at once would be a moment in every second in which events wait.
+        firstMs: (everyMs * (index + 1)) / LOOPS.length,
         pass: recordPass(deps.passes, clock, { name, everyMs }, (signal) => pass(deps, signal)),
         clock,
         signal: stopping.signal,
