@@ -23,9 +23,9 @@ const CONTROL_FD = 3;
 const SECCOMP_FD = 4;
 const SAID_CHARACTERS = 2_000;
 
-/** Joins the groups, goes first should the host run out of memory, notes who it is, then becomes the rest of its arguments. In the
- *  background, so that its parent ends at once: it outlives us, and bubblewrap ends with its parent. */
-const JOIN_AND_NOTE = `set -eu
+/** Joins the groups, goes first should the host run out of memory, notes who it is, does what is to be done, then becomes the rest of
+ *  its arguments. In the background, so that its parent ends at once: it outlives us, and bubblewrap ends with its parent. */
+const toScript = (work: string) => `set -eu
 process=$1 groups=$2; shift 2
 IFS='
 '
@@ -34,20 +34,19 @@ IFS='
   echo 1000 > /proc/self/oom_score_adj
   read -r noted < /proc/self/stat
   echo "$noted" > "$process"
-  exec "$@"
+${work}  exec "$@"
 } &`;
 
 /** As root, in a mount namespace of its own: the sandbox's uid need not be able to walk to these places. One program mounts them all:
  *  every further one would cost a sandbox 2 ms. The limits are the sandbox's own, since its uid is; files are counted in blocks of 512
  *  bytes, and shells differ in the letter for processes. */
-const SHOW_PLACES = `set -eu
-table=$1 uid=$2 workspace=$3 home=$4 processes=$5 blocks=$6; shift 6
-mount --all --fstab "$table"
-[ -d "$home" ] || install -d -m 0700 -o "$uid" -g "$uid" "$workspace" "$home"
-ulimit -c 0
-ulimit -f "$blocks"
-ulimit -p "$processes" 2>/dev/null || ulimit -u "$processes"
-exec "$@"`;
+const SHOW_PLACES = `  table=$1 uid=$2 workspace=$3 home=$4 processes=$5 blocks=$6; shift 6
+  mount --all --fstab "$table"
+  [ -d "$home" ] || install -d -m 0700 -o "$uid" -g "$uid" "$workspace" "$home"
+  ulimit -c 0
+  ulimit -f "$blocks"
+  ulimit -p "$processes" 2>/dev/null || ulimit -u "$processes"
+`;
 export const SHOWN: Mounts = {
   workspace: "/mnt/workspace",
   home: "/mnt/home",
@@ -155,20 +154,23 @@ function toArgv(options: LaunchOptions): readonly string[] {
     options.bubblewrap === undefined
       ? [...(uid === null ? toLimits(limits, false) : []), ...toPlainArgv(uid === null ? own : SHOWN, place.key)]
       : toBubblewrapArgv(options, options.bubblewrap, own);
-  const noted = [TOOLS.sh, "-c", JOIN_AND_NOTE, "sh", place.process, options.groupFiles.join("\n")];
-  if (uid === null) return [...noted, TOOLS.env, "-i", ...inner];
+  const toNoted = (work: string) => [
+    TOOLS.sh,
+    "-c",
+    toScript(work),
+    "sh",
+    place.process,
+    options.groupFiles.join("\n"),
+  ];
+  if (uid === null) return [...toNoted(""), TOOLS.env, "-i", ...inner];
   const { workspace, home } = options.hasImage ? SHOWN_IN_IMAGE : SHOWN;
   return [
-    ...noted,
     TOOLS.unshare,
     "--mount",
     "--propagation",
     "private",
     "--",
-    TOOLS.sh,
-    "-c",
-    SHOW_PLACES,
-    "sh",
+    ...toNoted(SHOW_PLACES),
     place.mounts,
     String(uid),
     workspace,
