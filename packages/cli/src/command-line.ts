@@ -27,23 +27,25 @@ async function ask(question: string): Promise<string> {
   }
 }
 
-process.exitCode = await runCommand(
-  {
-    env: process.env,
-    cwd: process.cwd(),
-    version: manifest.version,
-    width: Math.max(40, process.stdout.columns ?? 80),
-    paint: toPaint(process.stdout.isTTY, process.env),
-    now: () => new Date(),
-    signal: stopping.signal,
-    print: (line) => process.stdout.write(`${line}\n`),
-    warn: (line) => process.stderr.write(`${line}\n`),
-    ask: process.stdin.isTTY ? ask : undefined,
-    readInput: () => text(process.stdin),
-    write: (to, text) => void (to === "out" ? process.stdout : process.stderr).write(text),
-    wait: (ms) => setTimeout(ms, undefined, { signal: stopping.signal }).catch(() => undefined),
-    console: openConsole(process.stdin, process.stdout),
-    createClient,
-  },
-  process.argv.slice(2),
-);
+/** The exit code. */
+export const runCommandLine = (env: NodeJS.ProcessEnv): Promise<number> =>
+  runCommand(
+    {
+      env,
+      cwd: process.cwd(),
+      version: manifest.version,
+      width: Math.max(40, process.stdout.columns ?? 80),
+      paint: toPaint(process.stdout.isTTY, env),
+      now: () => new Date(),
+      signal: stopping.signal,
+      print: (line) => process.stdout.write(`${line}\n`),
+      warn: (line) => process.stderr.write(`${line}\n`),
+      ask: process.stdin.isTTY ? ask : undefined,
+      readInput: () => text(process.stdin),
+      write: (to, text) => void (to === "out" ? process.stdout : process.stderr).write(text),
+      wait: (ms) => setTimeout(ms, undefined, { signal: stopping.signal }).catch(() => undefined),
+      console: openConsole(process.stdin, process.stdout),
+      createClient,
+    },
+    process.argv.slice(2),
+  );

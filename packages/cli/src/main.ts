@@ -7,4 +7,5 @@ import { join } from "node:path";
 // Where nothing may be written, nothing is kept.
 enableCompileCache(join(import.meta.dirname, "../../../node_modules/.cache/drover"));
 // Behind the line above: what a module imports is compiled before the module itself runs.
-await import("./command-line.ts");
+const { runCommandLine } = await import("./command-line.ts");
+process.exitCode = await runCommandLine(process.env);
