@@ -29,7 +29,7 @@ export const OPEN_SUPERVISOR: readonly Attempt[] = [
         await given.attacker(),
         `cat ${own}/cmdline | tr '\\0' ' '; for f in ${FILES.join(" ")}; do { head -c 1 ${own}/$f >/dev/null || ls ${own}/$f/ >/dev/null; } 2>/dev/null && echo opened $f; done; { echo x > ${own}/mem; } 2>/dev/null && echo wrote; ls ${own}/fd 2>/dev/null; echo done`,
       );
-      expect(said).toMatch(/supervisor\.mjs done\n$/);
+      expect(said).toMatch(/supervisor\.cjs done\n$/);
       expect(
         await given.tryShell(
           await given.attacker(),
