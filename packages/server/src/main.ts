@@ -55,6 +55,7 @@ import { migrate } from "./store/migrate.ts";
 import { releaseDeliveries } from "./store/webhooks.ts";
 
 const CLI_NAME = "command line";
+const EVERY_SECOND_MS = 1_000;
 const PACKAGES = resolve(import.meta.dirname, "../..");
 
 export interface ServerOptions {
@@ -303,7 +304,7 @@ async function openServer(options: ServerOptions, cleanup: ReturnType<typeof ope
       startLoop({
         everyMs,
         // Out of step with each other: all of them at once would be a moment in every second in which events wait.
-        firstMs: (everyMs * (index + 1)) / LOOPS.length,
+        firstMs: everyMs > EVERY_SECOND_MS ? everyMs : (everyMs * (index + 1)) / LOOPS.length,
         pass: recordPass(deps.passes, clock, { name, everyMs }, (signal) => pass(deps, signal)),
         clock,
         signal: stopping.signal,
