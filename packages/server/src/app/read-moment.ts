@@ -1,7 +1,7 @@
 /** A run as of one of its events: log, checkpoints and records of then, read side by side. */
 import { AppError, type Moment, type MomentFile, type SandboxId, type WorkspaceDiff } from "@drover/contract";
 import type { KeptFile } from "../ports/checkpoint-store.ts";
-import { listEvents, toStoredEvent } from "../store/events.ts";
+import { listEvents, toStoredPage } from "../store/events.ts";
 import { listMessagesAt, loadVerdictAt } from "../store/moments.ts";
 import { loadSandbox } from "../store/sandboxes.ts";
 import type { Deps } from "./deps.ts";
@@ -66,7 +66,7 @@ export async function readMoment(
     memory,
     messages: messages.map((message) => ({ ...message, queued_at: message.queued_at.toISOString() })),
     verdict: verdict === undefined ? null : { ...verdict.verdict, created_at: verdict.created_at.toISOString() },
-    events: events.toReversed().map(toStoredEvent),
+    events: toStoredPage(events, newest.limit).events.toReversed(),
   };
 }
 

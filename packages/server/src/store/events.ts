@@ -220,7 +220,7 @@ type PageRow = z.infer<typeof PageRow>;
 
 const columns = sql`id, seq, sandbox_seq, sandbox_id, task_id, event_type, event_data, source, created_at, client_event_id, generation, caused_by`;
 
-export const toStoredEvent = (row: StoredRow): StoredEvent =>
+const toStoredEvent = (row: StoredRow): StoredEvent =>
   ({ ...row, created_at: row.created_at.toISOString() }) as StoredEvent;
 
 /** Rows of which a page is made: one more than it may have, and bodies of those only that it has room for. */
