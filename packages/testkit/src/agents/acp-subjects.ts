@@ -96,6 +96,16 @@ const SUBJECTS: readonly AcpSubject[] = [
     run: (command) => ({ name: "bash", input: { command, description: "a command" } }),
     write: (filePath, content) => ({ name: "write", input: { filePath, content } }),
     permissions: true,
+    deviations: [
+      {
+        promise: "a message while a tool runs: it stands in the model's next request",
+        reason: "a second prompt joins its loop, sometimes one request later",
+      },
+      {
+        promise: "a run with two tools and a word: tools really run, in the working directory",
+        reason: "for this model it offers another tool for files than the one that is called",
+      },
+    ],
   },
   {
     name: "claude-acp",
