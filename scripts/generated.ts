@@ -1,7 +1,8 @@
-/** The files that are written from the code: the wire, the options, the state diagrams. */
+/** The files that are written from the code: the wire, the options, the command line, the state diagrams. */
 import { globSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { z } from "zod";
+import { toCliPage } from "../packages/cli/src/cli-page.ts";
 import * as contract from "../packages/contract/src/index.ts";
 import { ROOT } from "./steps.ts";
 
@@ -129,6 +130,7 @@ export async function generate(): Promise<readonly Generated[]> {
   return [
     { path: "packages/contract/wire.json", text: toWire() },
     { path: "docs/OPTIONS.md", text: toOptionsPage() },
+    { path: "docs/CLI.md", text: toCliPage() },
     { path: architecture, text: await toArchitecture(architecture) },
   ];
 }

@@ -1,11 +1,14 @@
 /** Every verb of the command line, in the order in which help lists them. */
 import type { Verb } from "./verb.ts";
+import { agentServer } from "./verbs/agent-server.ts";
 import { answer } from "./verbs/answer.ts";
 import { agents } from "./verbs/agents.ts";
 import { attach } from "./verbs/attach.ts";
 import { budgets } from "./verbs/budgets.ts";
 import { costs } from "./verbs/costs.ts";
 import { prices } from "./verbs/prices.ts";
+import { compare } from "./verbs/compare.ts";
+import { toCompletionVerb } from "./verbs/completion.ts";
 import { config } from "./verbs/config.ts";
 import { doctor } from "./verbs/doctor.ts";
 import { events } from "./verbs/events.ts";
@@ -20,11 +23,14 @@ import { pause } from "./verbs/pause.ts";
 import { permissions } from "./verbs/permissions.ts";
 import { pr } from "./verbs/pr.ts";
 import { prune } from "./verbs/prune.ts";
+import { query } from "./verbs/query.ts";
 import { resume } from "./verbs/resume.ts";
 import { rm } from "./verbs/rm.ts";
 import { run } from "./verbs/run.ts";
 import { send } from "./verbs/send.ts";
 import { show } from "./verbs/show.ts";
+import { specRun } from "./verbs/spec-run.ts";
+import { verify } from "./verbs/verify.ts";
 import { task } from "./verbs/task.ts";
 import { ticket } from "./verbs/ticket.ts";
 import { token } from "./verbs/token.ts";
@@ -38,6 +44,8 @@ export const VERBS: readonly Verb[] = [
   ls,
   show,
   events,
+  query,
+  compare,
   send,
   permissions,
   answer,
@@ -54,6 +62,7 @@ export const VERBS: readonly Verb[] = [
   task,
   graph,
   agents,
+  agentServer,
   pr,
   costs,
   budgets,
@@ -62,6 +71,9 @@ export const VERBS: readonly Verb[] = [
   token,
   config,
   doctor,
+  verify,
+  specRun,
   worker,
+  toCompletionVerb(() => VERBS),
   toHelp(() => VERBS),
 ];

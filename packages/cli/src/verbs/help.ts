@@ -10,7 +10,7 @@ const toFlagText = (flag: Flag): string =>
 
 const indent = (lines: readonly string[]) => lines.map((line) => `  ${line}`);
 
-function formatVerb(verb: Verb, width: number): readonly string[] {
+export function formatVerb(verb: Verb, width: number): readonly string[] {
   const flags = toFlags(verb);
   const left = Math.max(...flags.map((flag) => toFlagText(flag).length)) + 4;
   return [
@@ -24,7 +24,7 @@ function formatVerb(verb: Verb, width: number): readonly string[] {
   ];
 }
 
-function formatOverview(verbs: readonly Verb[], width: number): readonly string[] {
+export function formatOverview(verbs: readonly Verb[], width: number): readonly string[] {
   return [
     "drover <command> [flags]",
     "",

@@ -9,9 +9,10 @@ import type { Arguments, Verb } from "../verb.ts";
 
 const AT_WORK: readonly SandboxState[] = ["pending", "creating", "running", "paused", "completing"];
 const PAGE = 100;
+const RECENT = 10;
 
 function pickStates(args: Arguments): readonly SandboxState[] | undefined {
-  if (args.has("all")) return undefined;
+  if (args.has("all") || args.has("recent")) return undefined;
   const given = args.all("status");
   if (given.length === 0) return AT_WORK;
   return given.map((text) => {
@@ -28,6 +29,7 @@ export const ls: Verb = {
   usage: "[flags]",
   isRemote: true,
   flags: [
+    { name: "recent", doc: "The newest 10 (or --limit), also those that have ended." },
     { name: "all", short: "a", doc: "Also those that have ended." },
     { name: "status", value: "state", many: true, doc: "Only those in this state; may be repeated." },
     { name: "project", value: "id", doc: "Only those of this project." },
@@ -36,7 +38,7 @@ export const ls: Verb = {
   ],
   async run(context, args) {
     takePositionals(ls, args, 0, 0);
-    const limit = parseCount(ls, args, "limit") ?? PAGE;
+    const limit = parseCount(ls, args, "limit") ?? (args.has("recent") ? RECENT : PAGE);
     const status = pickStates(args);
     const client = connect(context, args);
     const items: Sandbox[] = [];

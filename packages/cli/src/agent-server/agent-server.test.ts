@@ -1,0 +1,255 @@
+/** The agent server as people start it, driven by the published OpenHands client, by Drover's own worker, and by hand. */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { globSync, readFileSync } from "node:fs";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import { Webhook } from "standardwebhooks";
+import { expect, test as base } from "vitest";
+import { WebSocket } from "ws";
+import { startScriptedModel, type ScriptedModel } from "../../../testkit/src/model/scripted-model.ts";
+import { startTestServer } from "../../../testkit/src/server.ts";
+import { startReceiver } from "../../../testkit/src/webhook-receiver.ts";
+import { startWorker } from "../../../testkit/src/worker-in-process.ts";
+
+// Its socket looks for the package of Node by `require`, which an ES module has not.
+Object.assign(globalThis, { require: createRequire(import.meta.url) });
+const { Agent, Conversation, Workspace } = await import("@openhands/typescript-client");
+
+const MAIN = fileURLToPath(new URL("../main.ts", import.meta.url));
+const KEY = "a-session-key";
+const MODEL_KEY = "sk-the-key-of-the-model";
+const FACT = { timeout: 60_000, interval: 50 };
+
+async function startBinary(cwd: string, config: Readonly<Record<string, unknown>> = {}) {
+  const file = join(cwd, "agent_server.json");
+  await writeFile(file, JSON.stringify({ conversations_path: "kept", ...config }));
+  const argv = ["agent-server", "--host", "127.0.0.1", "--port", "0", "--config", file];
+  const env = { PATH: process.env.PATH, HOME: cwd, AGENT_SERVER_API_KEY: KEY };
+  const child = spawn(process.execPath, [MAIN, ...argv], { cwd, env, stdio: ["ignore", "pipe", "inherit"] });
+  const ended = once(child, "exit");
+  const end = async (signal: NodeJS.Signals) => {
+    if (child.exitCode === null && child.signalCode === null) child.kill(signal);
+    return (await ended)[0] as number | null;
+  };
+  for await (const line of createInterface({ input: child.stdout })) {
+    const url = /^agent-server ready (\S+)$/.exec(line)?.[1];
+    if (url !== undefined) return { url, stop: () => end("SIGTERM"), kill: () => end("SIGKILL") };
+  }
+  throw new Error("the agent server ended before it was ready");
+}
+
+const call = async (url: string, method: string, path: string, body?: unknown, key: string | undefined = KEY) => {
+  const headers = { "content-type": "application/json", ...(key === "" ? {} : { "x-session-api-key": key }) };
+  const answer = await fetch(url + path, {
+    method,
+    headers,
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+  return { status: answer.status, body: (await answer.json()) as any };
+};
+
+const test = base.extend<{ folder: string; model: ScriptedModel }>({
+  folder: async ({}, use) => {
+    const folder = await mkdtemp(join(tmpdir(), "drover-agent-server-"));
+    await use(folder);
+    await rm(folder, { recursive: true, force: true });
+  },
+  model: async ({}, use) => {
+    await using model = await startScriptedModel();
+    await use(model);
+  },
+});
+
+const run = (command: string) => ({ tools: [{ name: "terminal", input: { command } }] });
+const create = (path: string, file_text: string) => ({
+  tools: [{ name: "file_editor", input: { command: "create", path, file_text } }],
+});
+/** The shape of the documents. */
+const toAgent = (model: ScriptedModel) => ({
+  discriminator: "Agent",
+  llm: { model: "openai/a-model", api_key: MODEL_KEY, base_url: model.url },
+  tools: [{ name: "TerminalTool" }, { name: "FileEditorTool" }],
+});
+
+test("the published OpenHands client drives a whole run, which outlives the process that served it", async ({
+  folder,
+  model,
+}) => {
+  model.setScript([create("made.txt", "one\n"), run("cat made.txt && echo two >> made.txt"), { text: "Made it." }]);
+  let server = await startBinary(folder);
+  try {
+    const { llm } = toAgent(model);
+    const agent = new Agent({ kind: "Agent", llm, tools: [{ name: "terminal" }, { name: "file_editor" }] } as never);
+    const workspace = new Workspace({ host: server.url, workingDir: folder, apiKey: KEY });
+    const heard: { kind?: string }[] = [];
+    const conversation = new Conversation(agent, workspace as never, {
+      callback: (event) => void heard.push(event as never),
+    });
+    await conversation.start({ initialMessage: "Make a file" });
+    await conversation.startWebSocketClient();
+    await expect.poll(() => heard.length, FACT).toBeGreaterThan(0);
+    await conversation.run();
+    await expect.poll(() => conversation.state.getExecutionStatus(), FACT).toBe("finished");
+    expect(readFileSync(join(folder, "made.txt"), "utf8")).toBe("one\ntwo\n");
+    expect(await conversation.getAgentFinalResponse()).toBe("Made it.");
+    await expect.poll(() => heard.map(({ kind }) => kind), FACT).toContain("ObservationEvent");
+    const events = await conversation.state.events.getEvents();
+    const kept = events.map(({ kind }) => kind).filter((kind) => kind !== "ConversationStateUpdateEvent");
+    expect(kept).toEqual([
+      "MessageEvent",
+      "ActionEvent",
+      "ObservationEvent",
+      "ActionEvent",
+      "ObservationEvent",
+      "MessageEvent",
+    ]);
+    expect(await conversation.state.events.count({ kind: "ActionEvent" })).toBe(2);
+    expect(await conversation.conversationStats()).toHaveProperty("usage_to_metrics.agent");
+    await conversation.close();
+
+    await server.kill();
+    server = await startBinary(folder);
+    const path = `/api/conversations/${conversation.id}`;
+    const { body } = await call(server.url, "GET", path);
+    expect(body).toMatchObject({
+      id: conversation.id,
+      conversation_id: conversation.id,
+      execution_status: "finished",
+      status: "completed",
+    });
+    // The key is nowhere: it was held in memory, and is given again to go on.
+    const files = globSync(join(folder, "kept/**/*.json*")).map((file) => readFileSync(file, "utf8"));
+    expect(files.length).toBeGreaterThan(1);
+    expect(JSON.stringify([body, files, events])).not.toContain(MODEL_KEY);
+    model.setScript([{ text: "Still here." }]);
+    await call(server.url, "POST", `${path}/switch_llm`, { llm });
+    await call(server.url, "POST", `${path}/events`, {
+      role: "user",
+      content: [{ type: "text", text: "And now?" }],
+      run: true,
+    });
+    const last = async () => (await call(server.url, "GET", `${path}/agent_final_response`)).body.response;
+    await expect.poll(last, FACT).toBe("Still here.");
+    expect((await model.nthRequest(4)).toolResults).toHaveLength(2);
+    expect((await call(server.url, "DELETE", path)).status).toBe(200);
+    expect((await call(server.url, "GET", path)).status).toBe(404);
+  } finally {
+    expect(await server.stop()).toBe(0);
+  }
+});
+
+test("a conversation is confirmed, interrupted, followed by number, and refused without the key", async ({
+  folder,
+  model,
+}) => {
+  model.setScript([run("echo no"), run("sleep 600"), { text: "Stopped." }]);
+  const server = await startBinary(folder);
+  try {
+    for (const key of ["", "another-key"])
+      expect((await call(server.url, "GET", "/api/conversations", undefined, key)).status).toBe(401);
+    expect((await fetch(`${server.url}/health`)).status).toBe(200);
+    const foreign = await fetch(`${server.url}/health`, { headers: { origin: "https://elsewhere.example" } });
+    expect(foreign.status).toBe(403);
+    expect((await call(server.url, "POST", "/api/conversations", { agent: {} })).status).toBe(422);
+
+    const { body: made } = await call(server.url, "POST", "/api/conversations", {
+      agent: toAgent(model),
+      workspace: { working_dir: folder },
+      confirmation_policy: { kind: "AlwaysConfirm" },
+      initial_message: { role: "user", content: [{ type: "text", text: "Wait long" }], run: true },
+    });
+    const path = `/api/conversations/${made.conversation_id}`;
+    const status = async () => (await call(server.url, "GET", path)).body.execution_status;
+    await expect.poll(status, FACT).toBe("waiting_for_confirmation");
+    await call(server.url, "POST", `${path}/events/respond_to_confirmation`, { accept: false, reason: "not so" });
+    // The refusal is told to the model, which asks for something else.
+    await model.nthRequest(2);
+    await expect.poll(status, FACT).toBe("waiting_for_confirmation");
+    await call(server.url, "POST", `${path}/confirmation_policy`, { policy: { kind: "NeverConfirm" } });
+    await call(server.url, "POST", `${path}/events/respond_to_confirmation`, { accept: true });
+    expect((await call(server.url, "POST", `${path}/run`)).status).toBe(409);
+    await call(server.url, "POST", `${path}/interrupt`);
+    await expect.poll(status, FACT).toBe("paused");
+    await call(server.url, "POST", `${path}/run`);
+    await expect.poll(status, FACT).toBe("finished");
+
+    const { body: all } = await call(server.url, "GET", `${path}/events/search?limit=100`);
+    const numbers: number[] = [];
+    const socket = new WebSocket(`${server.url.replace("http", "ws")}/sockets/session/${made.id}?after_seq=2`);
+    socket.on("open", () => socket.send(JSON.stringify({ type: "auth", session_api_key: KEY })));
+    socket.on("message", (data) => {
+      const frame = JSON.parse(String(data));
+      if (frame.type === "durable") numbers.push(frame.seq);
+    });
+    await expect.poll(() => numbers.length, FACT).toBe(all.items.length - 3);
+    expect(numbers).toEqual(all.items.map((_: unknown, seq: number) => seq).slice(3));
+    socket.close();
+    const wrong = new WebSocket(
+      `${server.url.replace("http", "ws")}/conversations/${made.id}/events/socket?session_api_key=wrong`,
+    );
+    wrong.on("open", () => wrong.send(JSON.stringify({ type: "auth", session_api_key: "wrong" })));
+    const [code] = await once(wrong, "close");
+    expect(code).toBe(4001);
+  } finally {
+    await server.stop();
+  }
+});
+
+test("webhooks bring every event in order, signed, and what is never taken is kept", async ({ folder, model }) => {
+  model.setScript([run("true"), { text: "Done." }]);
+  const secret = `whsec_${Buffer.from("a secret of exactly thirty-two b").toString("base64")}`;
+  let refusals = 1;
+  await using receiver = await startReceiver(() => (refusals-- > 0 ? 500 : 204));
+  await using deaf = await startReceiver(() => 503);
+  const common = { event_buffer_size: 3, retry_delay: 0.01 };
+  const server = await startBinary(folder, {
+    webhooks: [
+      { ...common, webhook_url: receiver.url, secret },
+      { ...common, webhook_url: deaf.url, num_retries: 1 },
+    ],
+  });
+  await call(server.url, "POST", "/api/conversations", {
+    agent: toAgent(model),
+    workspace: { working_dir: folder },
+    initial_message: { role: "user", content: [{ type: "text", text: "Go" }], run: true },
+  });
+  const status = async () => (await call(server.url, "GET", "/api/conversations/search")).body.items[0];
+  await expect.poll(status, FACT).toMatchObject({ execution_status: "finished" });
+  const { event_count } = await status();
+  await server.stop();
+  const taken = receiver.received.slice(1);
+  const numbers = taken.flatMap(({ text }) => JSON.parse(text).events.map(({ seq }: { seq: number }) => seq));
+  expect(numbers).toEqual(Array.from({ length: event_count }, (_, seq) => seq));
+  for (const { text, headers } of receiver.received) new Webhook(secret).verify(text, { ...headers });
+  const letters = readFileSync(join(folder, "kept/dead-letters.jsonl"), "utf8").trim().split("\n");
+  expect(letters.map((line) => JSON.parse(line))).toMatchObject(letters.map(() => ({ reason: "answered 503" })));
+  expect(letters.flatMap((line) => JSON.parse(JSON.parse(line).body).events)).toHaveLength(event_count);
+});
+
+test("the openhands runtime of a worker runs its agent in it, through the gateway", async ({ folder, model }) => {
+  model.setScript([run("echo three > made.txt"), { text: "Made it." }]);
+  const agents = await startBinary(folder);
+  try {
+    await using server = await startTestServer({ config: { openaiBaseUrl: model.url, openaiApiKey: MODEL_KEY } });
+    const policy = { decision: "allow" as const, rules: [] };
+    const asked = { runtime: "openhands", model: "a-model", prompt: "Make a file", permission_policy: policy };
+    const { id, created } = await server.createSandbox(asked);
+    const env = { OPENHANDS_URL: agents.url, OPENHANDS_SESSION_API_KEY: KEY };
+    await using worker = await startWorker(created, { env });
+    const done = async () =>
+      (await server.call("GET", `/sandboxes/${id}/events?event_type=agent.completed`)).body.events[0]?.event_data;
+    await expect.poll(done, FACT).toMatchObject({ success: true, final_output: "Made it." });
+    expect(readFileSync(join(worker.cwd, "made.txt"), "utf8")).toBe("three\n");
+    const { body } = await server.call("GET", `/sandboxes/${id}/events?limit=500&order=asc`);
+    const types = body.events.map((event: { event_type: string }) => event.event_type);
+    for (const type of ["agent.tool_use", "agent.tool_result", "agent.file_edited", "agent.usage"])
+      expect(types).toContain(type);
+  } finally {
+    await agents.stop();
+  }
+});

@@ -1,0 +1,92 @@
+/** A conversation on disk: what it was begun with, without its key, and its events, one line each. */
+import {
+  appendFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import { z } from "zod";
+import type { ExecutionStatus, LogEvent } from "./wire.ts";
+
+const Meta = z.looseObject({
+  id: z.uuid(),
+  model: z.string(),
+  base_url: z.string().nullable(),
+  tools: z.array(z.enum(["terminal", "file_editor"])),
+  working_dir: z.string(),
+  max_iterations: z.number(),
+  stuck_detection: z.boolean(),
+  is_confirming: z.boolean(),
+  title: z.string().nullable(),
+  created_at: z.string(),
+  input_tokens: z.number(),
+  output_tokens: z.number(),
+  cache_read_tokens: z.number(),
+});
+export type Meta = z.infer<typeof Meta>;
+
+export interface EventLog {
+  readonly events: readonly LogEvent[];
+  append(event: LogEvent): void;
+  saveMeta(meta: Meta): void;
+  remove(): void;
+}
+
+const META = "meta.json";
+const EVENTS = "events.jsonl";
+
+export function openEventLog(directory: string, id: string): EventLog {
+  const folder = join(directory, id);
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const path = join(folder, EVENTS);
+  const text = existsSync(path) ? readFileSync(path, "utf8") : "";
+  // The last line may have been cut when the process was killed.
+  const lines = text.split("\n").filter((line) => line !== "");
+  const events = lines.flatMap((line) => {
+    try {
+      return [JSON.parse(line) as LogEvent];
+    } catch {
+      return [];
+    }
+  });
+  if (text !== "" && (!text.endsWith("\n") || events.length < lines.length))
+    writeFileSync(path, events.map((event) => `${JSON.stringify(event)}\n`).join(""), { mode: 0o600 });
+  return {
+    events,
+    append: (event) => {
+      appendFileSync(path, `${JSON.stringify(event)}\n`, { mode: 0o600 });
+      events.push(event);
+    },
+    saveMeta: (meta) => {
+      const draft = join(folder, `${META}.new`);
+      writeFileSync(draft, JSON.stringify(meta), { mode: 0o600 });
+      renameSync(draft, join(folder, META));
+    },
+    remove: () => rmSync(folder, { recursive: true, force: true }),
+  };
+}
+
+/** Conversations of earlier processes. */
+export function listKept(directory: string): readonly Meta[] {
+  mkdirSync(directory, { recursive: true, mode: 0o700 });
+  return readdirSync(directory, { withFileTypes: true }).flatMap((entry) => {
+    const path = join(directory, entry.name, META);
+    if (!entry.isDirectory() || !existsSync(path)) return [];
+    const { data } = Meta.safeParse(JSON.parse(readFileSync(path, "utf8")));
+    return data === undefined ? [] : [data];
+  });
+}
+
+/** What a log says it was; one that was at work when its process ended stands paused. */
+export function readStatus(events: readonly LogEvent[]): ExecutionStatus {
+  const last = events.findLast(
+    ({ kind, key }) => kind === "ConversationStateUpdateEvent" && key === "execution_status",
+  );
+  const status = (last?.["value"] ?? "idle") as ExecutionStatus;
+  return status === "running" || status === "waiting_for_confirmation" ? "paused" : status;
+}

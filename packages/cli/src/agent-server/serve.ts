@@ -1,0 +1,330 @@
+/** The agent server: conversations over REST, their events over sockets, as the documents and current OpenHands clients ask for them. */
+import { createHash, timingSafeEqual } from "node:crypto";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { WebSocketServer, type WebSocket } from "ws";
+import { z } from "zod";
+import { type Conversation, openConversation, Refusal, toMeta } from "./conversation.ts";
+import { listKept } from "./event-log.ts";
+import type { AgentServerSettings } from "./settings.ts";
+import { openWebhookQueue } from "./webhook-queue.ts";
+import {
+  ConfirmationAnswer,
+  LlmChange,
+  type LogEvent,
+  NewConversation,
+  NewMessage,
+  PolicyChange,
+  TitleChange,
+} from "./wire.ts";
+
+const BODY_BYTES = 8 * 1024 * 1024;
+const AUTH_MS = 5_000;
+const CLOSE = { unauthorised: 4001, notFound: 4004 };
+const OPEN_PATHS: ReadonlySet<string> = new Set(["/health", "/alive", "/ready"]);
+const LOOPBACK_NAMES: ReadonlySet<string> = new Set(["localhost", "127.0.0.1", "[::1]"]);
+
+export interface AgentServer {
+  readonly url: string;
+  close(): Promise<void>;
+}
+
+const digest = (text: string) => createHash("sha256").update(text).digest();
+
+async function readBody(request: IncomingMessage): Promise<unknown> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    size += chunk.length;
+    if (size > BODY_BYTES) throw new Refusal(413, `a body has at most ${BODY_BYTES} bytes`);
+    chunks.push(chunk);
+  }
+  const text = Buffer.concat(chunks).toString("utf8");
+  if (text === "") return {};
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new Refusal(400, "the body is not JSON");
+  }
+}
+
+function parse<T extends z.ZodType>(schema: T, value: unknown): z.infer<T> {
+  const parsed = schema.safeParse(value);
+  if (parsed.success) return parsed.data;
+  const [issue] = parsed.error.issues;
+  throw new Refusal(422, `${issue?.path.join(".") || "body"}: ${issue?.message ?? "is not valid"}`);
+}
+
+const Search = z.object({
+  limit: z.coerce.number().int().min(1).max(100).default(100),
+  page_id: z.string().optional(),
+  kind: z.string().optional(),
+  source: z.string().optional(),
+  sort_order: z.enum(["TIMESTAMP", "TIMESTAMP_DESC"]).default("TIMESTAMP"),
+});
+
+function searchEvents(events: readonly LogEvent[], given: unknown) {
+  const query = parse(Search, given);
+  const isWanted = ({ kind, source }: LogEvent) =>
+    (query.kind === undefined || kind === query.kind || kind === query.kind.split(".").at(-1)) &&
+    (query.source === undefined || source === query.source);
+  const found = events.filter(isWanted);
+  const ordered = query.sort_order === "TIMESTAMP" ? found : found.toReversed();
+  const start = query.page_id === undefined ? 0 : ordered.findIndex(({ id }) => id === query.page_id);
+  if (start < 0) throw new Refusal(422, "page_id: is not the id of an event of this list");
+  const items = ordered.slice(start, start + query.limit);
+  return { items, next_page_id: ordered[start + query.limit]?.id ?? null, count: found.length };
+}
+
+type Operation = (conversation: Conversation, body: unknown, query: unknown) => unknown;
+
+const OK = { success: true };
+
+const OPERATIONS: Readonly<Record<string, Operation>> = {
+  "GET ": (conversation) => conversation.toInfo(),
+  "PATCH ": (conversation, body) => {
+    conversation.setTitle(parse(TitleChange, body).title ?? null);
+    return OK;
+  },
+  "POST events": (conversation, body) => {
+    conversation.send(parse(NewMessage, body));
+    return OK;
+  },
+  "POST run": (conversation) => {
+    conversation.run();
+    return OK;
+  },
+  "POST pause": (conversation) => {
+    conversation.pause();
+    return OK;
+  },
+  "POST interrupt": (conversation) => {
+    conversation.interrupt();
+    return OK;
+  },
+  "POST events/respond_to_confirmation": (conversation, body) => {
+    const { accept, reason } = parse(ConfirmationAnswer, body);
+    conversation.answer(accept, reason ?? "");
+    return OK;
+  },
+  "POST confirmation_policy": (conversation, body) => {
+    conversation.setConfirming(parse(PolicyChange, body).policy.kind === "AlwaysConfirm");
+    return OK;
+  },
+  "POST switch_llm": (conversation, body) => {
+    conversation.setLlm(parse(LlmChange, body).llm);
+    return OK;
+  },
+  "GET agent_final_response": (conversation) => ({ response: conversation.finalText }),
+  "GET events/search": (conversation, _body, query) => {
+    const { items, next_page_id } = searchEvents(conversation.events, query);
+    return { items, next_page_id };
+  },
+  "GET events/count": (conversation, _body, query) => searchEvents(conversation.events, query).count,
+};
+
+/** `after_seq`: numbered frames, from there on. Otherwise plain events, earlier ones only when asked for. */
+interface Subscription {
+  readonly id: string;
+  readonly isNumbered: boolean;
+  readonly afterSeq: number | undefined;
+}
+
+function toSubscription(url: URL): Subscription | undefined {
+  const [, kind, first] = /^\/sockets\/(events|session)\/([^/]+)$/.exec(url.pathname) ?? [];
+  const [, second] = /^(?:\/api)?\/conversations\/([^/]+)\/events\/socket$/.exec(url.pathname) ?? [];
+  const id = first ?? second;
+  if (id === undefined) return undefined;
+  const after = url.searchParams.get("after_seq");
+  const isAll = url.searchParams.get("resend_mode") === "all" || url.searchParams.get("resend_all") === "true";
+  const isNumbered = kind === "session";
+  const afterSeq = after !== null && /^-?\d{1,15}$/.test(after) ? Number(after) : isNumbered || isAll ? -1 : undefined;
+  return { id, isNumbered, afterSeq };
+}
+
+export async function startAgentServer(settings: AgentServerSettings): Promise<AgentServer> {
+  const conversations = new Map<string, Conversation>();
+  const hooks = settings.webhooks.map((one) => openWebhookQueue(one, settings.directory));
+  const onEvent = ({ id }: Conversation, event: LogEvent, seq: number) => {
+    for (const hook of hooks) hook.add(id, event, seq);
+  };
+  for (const meta of listKept(settings.directory))
+    conversations.set(meta.id, openConversation({ directory: settings.directory, meta, key: undefined, onEvent }));
+  const wanted = settings.key === undefined ? undefined : digest(settings.key);
+  const startedMs = Date.now();
+
+  const isKey = (given: string | undefined): boolean =>
+    wanted === undefined || (given !== undefined && timingSafeEqual(wanted, digest(given)));
+  const findKey = ({ headers }: IncomingMessage): string | undefined => {
+    const given = headers["x-session-api-key"];
+    return typeof given === "string" ? given : /^bearer +(\S+)$/i.exec(headers.authorization ?? "")?.[1];
+  };
+  /** Without a key the server is on loopback: a page of another site must not reach it by a name of its own. */
+  const isServed = ({ headers }: IncomingMessage): boolean => {
+    const isNamed = wanted !== undefined || LOOPBACK_NAMES.has((headers.host ?? "").toLowerCase().replace(/:\d+$/, ""));
+    return isNamed && (headers.origin === undefined || settings.corsOrigins.includes(headers.origin));
+  };
+
+  const create = (body: unknown) => {
+    const input = parse(NewConversation, body);
+    const known = input.conversation_id === undefined ? undefined : conversations.get(input.conversation_id);
+    if (known !== undefined) return known.toInfo();
+    const meta = toMeta(input, new Date());
+    const key = input.agent.llm.api_key ?? undefined;
+    const made = openConversation({ directory: settings.directory, meta, key, onEvent });
+    conversations.set(made.id, made);
+    if (input.initial_message !== undefined && input.initial_message !== null) made.send(input.initial_message);
+    return made.toInfo();
+  };
+
+  const find = (id: string): Conversation => {
+    const found = conversations.get(id);
+    if (found === undefined) throw new Refusal(404, "there is no such conversation");
+    return found;
+  };
+
+  const answer = async (request: IncomingMessage): Promise<unknown> => {
+    const url = new URL(request.url ?? "/", "http://server");
+    const method = request.method ?? "GET";
+    if (method === "GET" && OPEN_PATHS.has(url.pathname)) return { status: "ok" };
+    if (!isKey(findKey(request))) throw new Refusal(401, "the session's API key is needed (X-Session-API-Key)");
+    if (method === "GET" && url.pathname === "/server_info")
+      return { title: "Drover agent server", version: "1.39.0", uptime: Math.round((Date.now() - startedMs) / 1_000) };
+    const [, id, rest = ""] = /^\/api\/conversations(?:\/([^/]+)(?:\/(.+))?)?$/.exec(url.pathname) ?? [];
+    if (id === undefined) {
+      if (url.pathname !== "/api/conversations") throw new Refusal(404, "there is nothing at this address");
+      if (method === "POST") return create(await readBody(request));
+      return { items: [...conversations.values()].map((one) => one.toInfo()), next_page_id: null };
+    }
+    if (method === "GET" && id === "search")
+      return { items: [...conversations.values()].map((one) => one.toInfo()), next_page_id: null };
+    if (method === "GET" && id === "count") return conversations.size;
+    const conversation = find(id);
+    if (method === "DELETE" && rest === "") {
+      conversations.delete(id);
+      await conversation.close();
+      conversation.remove();
+      return OK;
+    }
+    const operation = OPERATIONS[`${method} ${rest}`];
+    if (operation !== undefined)
+      return operation(conversation, await readBody(request), Object.fromEntries(url.searchParams));
+    const eventId = method === "GET" ? /^events\/([^/]+)$/.exec(rest)?.[1] : undefined;
+    const event = conversation.events.find((one) => one.id === eventId);
+    if (event === undefined) throw new Refusal(404, "there is nothing at this address");
+    return event;
+  };
+
+  const toCors = ({ headers }: IncomingMessage): Readonly<Record<string, string>> =>
+    headers.origin !== undefined && settings.corsOrigins.includes(headers.origin)
+      ? {
+          "access-control-allow-origin": headers.origin,
+          "access-control-allow-methods": "GET, POST, PATCH, DELETE",
+          "access-control-allow-headers": "content-type, x-session-api-key, authorization",
+          vary: "origin",
+        }
+      : {};
+
+  const handle = async (request: IncomingMessage, response: ServerResponse) => {
+    const send = (status: number, body: unknown) =>
+      response
+        .writeHead(status, { "content-type": "application/json", "cache-control": "no-store", ...toCors(request) })
+        .end(JSON.stringify(body));
+    try {
+      if (!isServed(request)) throw new Refusal(403, "this Host or Origin is not served");
+      if (request.method === "OPTIONS") return void response.writeHead(204, toCors(request)).end();
+      send(200, await answer(request));
+    } catch (error) {
+      // Expected: a refusal; anything else is a bug, whose words are not for the caller.
+      if (error instanceof Refusal) send(error.status, { detail: error.message });
+      else send(500, { detail: "the agent server failed; this is a bug" });
+    }
+  };
+
+  const server = createServer((request, response) => void handle(request, response));
+  const sockets = new WebSocketServer({ noServer: true, maxPayload: BODY_BYTES });
+
+  const follow = (socket: WebSocket, { id, isNumbered, afterSeq }: Subscription) => {
+    const conversation = conversations.get(id);
+    if (conversation === undefined) return socket.close(CLOSE.notFound, "there is no such conversation");
+    const tell = (event: LogEvent, seq: number) =>
+      socket.send(JSON.stringify(isNumbered ? { type: "durable", seq, event } : event));
+    if (isNumbered)
+      socket.send(
+        JSON.stringify({ type: "sync", from_seq: afterSeq ?? -1, through_seq: conversation.events.length - 1 }),
+      );
+    if (afterSeq !== undefined)
+      for (const [seq, event] of conversation.events.entries()) if (seq > afterSeq) tell(event, seq);
+    const state = {
+      id: crypto.randomUUID(),
+      kind: "ConversationStateUpdateEvent",
+      source: "environment",
+      timestamp: new Date().toISOString(),
+      key: isNumbered ? "full_state" : "__full_state__",
+      value: conversation.toInfo(),
+    };
+    // As things stand, said to this one alone: it is not part of the log.
+    socket.send(JSON.stringify(isNumbered ? { type: "transient", event: state } : state));
+    const end = conversation.listen(tell);
+    socket.on("close", end);
+    return undefined;
+  };
+
+  /** A message may also be said over the socket; what is none is passed over. */
+  const hear = (id: string, data: unknown) => {
+    const message = NewMessage.safeParse(data);
+    if (message.success) conversations.get(id)?.send(message.data);
+  };
+
+  server.on("upgrade", (request, stream, head) => {
+    stream.on("error", () => undefined);
+    const url = new URL(request.url ?? "/", "http://server");
+    const subscription = toSubscription(url);
+    if (subscription === undefined || !isServed(request))
+      return void stream.end("HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");
+    sockets.handleUpgrade(request, stream, head, (socket) => {
+      socket.on("error", () => undefined);
+      const given = url.searchParams.get("session_api_key") ?? findKey(request);
+      let isAllowed = isKey(given ?? undefined);
+      const late = setTimeout(() => socket.close(CLOSE.unauthorised, "no key came"), AUTH_MS);
+      const admit = () => {
+        clearTimeout(late);
+        isAllowed = true;
+        follow(socket, subscription);
+      };
+      if (isAllowed) admit();
+      socket.on("close", () => clearTimeout(late));
+      socket.on("message", (bytes) => {
+        let frame: unknown;
+        try {
+          frame = JSON.parse(String(bytes));
+        } catch {
+          return; // Expected: never from a client of ours.
+        }
+        const auth = z.looseObject({ type: z.literal("auth"), session_api_key: z.string() }).safeParse(frame).data;
+        if (auth !== undefined && !isAllowed) {
+          if (isKey(auth.session_api_key)) admit();
+          else socket.close(CLOSE.unauthorised, "the key is not this session's");
+        } else if (isAllowed && auth === undefined) hear(subscription.id, frame);
+      });
+    });
+    return undefined;
+  });
+
+  await new Promise<void>((done, fail) => {
+    server.once("error", fail);
+    server.listen(settings.port, settings.host, done);
+  });
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `http://${settings.host.includes(":") ? `[${settings.host}]` : settings.host}:${port}`,
+    close: async () => {
+      for (const socket of sockets.clients) socket.terminate();
+      const closed = new Promise((done) => server.close(done));
+      server.closeAllConnections();
+      await closed;
+      await Promise.all([...conversations.values()].map((one) => one.close()));
+      await Promise.all(hooks.map((hook) => hook.close()));
+    },
+  };
+}
