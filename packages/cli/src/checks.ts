@@ -10,6 +10,13 @@ export interface Checks {
 
 export class CheckFailed extends Error {
   override readonly name = "CheckFailed";
+  /** What was thrown at it; undefined when it did not hold. */
+  readonly reason: Error | undefined;
+
+  constructor(message: string, reason?: Error) {
+    super(message, { cause: reason });
+    this.reason = reason;
+  }
 }
 
 export function openChecks(context: Context, args: Arguments): Checks {
@@ -27,7 +34,9 @@ export function openChecks(context: Context, args: Arguments): Checks {
         const detail = error instanceof Error ? error.message : String(error);
         done.push({ name, ok: false, ms: context.now().getTime() - since, detail });
         if (!args.has("json")) context.print(`${context.paint.red("failed")}  ${name}: ${detail}`);
-        throw error instanceof CheckFailed ? error : new CheckFailed(detail, { cause: error });
+        throw error instanceof CheckFailed
+          ? error
+          : new CheckFailed(detail, error instanceof Error ? error : undefined);
       }
     },
     finish: (more = {}) => {

@@ -58,6 +58,8 @@ interface Parts {
   readonly meta: Meta;
   /** In memory only: a server that was started again is told it anew. */
   readonly key: string | undefined;
+  /** Of the server. */
+  readonly env: Readonly<Record<string, string | undefined>>;
   readonly onEvent: (conversation: Conversation, event: LogEvent, seq: number) => void;
 }
 
@@ -89,7 +91,7 @@ const isStuck = (events: readonly LogEvent[]): boolean => {
   );
 };
 
-export function openConversation({ directory, meta: given, key: givenKey, onEvent }: Parts): Conversation {
+export function openConversation({ directory, meta: given, key: givenKey, env, onEvent }: Parts): Conversation {
   const log: EventLog = openEventLog(directory, given.id);
   let meta = given;
   let key = givenKey;
@@ -181,7 +183,11 @@ export function openConversation({ directory, meta: given, key: givenKey, onEven
         append("UserRejectObservation", "user", { ...about, rejection_reason: verdict.reason });
         continue;
       }
-      const { text: output, isError, exitCode } = await useTool(meta.working_dir, call.name, call.input, signal);
+      const {
+        text: output,
+        isError,
+        exitCode,
+      } = await useTool({ cwd: meta.working_dir, env }, call.name, call.input, signal);
       const kind = call.name === "terminal" ? "TerminalObservation" : "FileEditorObservation";
       const observation = {
         kind,

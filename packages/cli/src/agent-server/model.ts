@@ -26,7 +26,7 @@ interface Asked {
 
 function openModel({ model, baseUrl, key }: Asked): LanguageModel {
   const [vendor, name] = /^(anthropic|gemini|openai)\/(.+)$/.exec(model)?.slice(1) ?? [
-    /^claude/.test(model) ? "anthropic" : /^gemini/.test(model) ? "gemini" : "openai",
+    model.startsWith("claude") ? "anthropic" : model.startsWith("gemini") ? "gemini" : "openai",
     model,
   ];
   const at = (version: string) => (baseUrl === null ? {} : { baseURL: withVersion(baseUrl, version) });
@@ -50,13 +50,11 @@ function toResult(event: LogEvent | undefined): string {
 }
 
 /** The log as a model remembers it. A call without a result, of a run that was broken off, is told as such. */
-export function toMessages(events: readonly LogEvent[]): ModelMessage[] {
+function toMessages(events: readonly LogEvent[]): ModelMessage[] {
   const messages: ModelMessage[] = [];
   const results = new Map(
     events.flatMap((event) =>
-      event["tool_call_id"] === undefined || event.kind === "ActionEvent"
-        ? []
-        : [[String(event["tool_call_id"]), event] as const],
+      event.tool_call_id === undefined || event.kind === "ActionEvent" ? [] : [[event.tool_call_id, event] as const],
     ),
   );
   let response: unknown;
@@ -69,9 +67,9 @@ export function toMessages(events: readonly LogEvent[]): ModelMessage[] {
         role: "tool",
         content: calls.map((call) => ({
           type: "tool-result" as const,
-          toolCallId: String(call["tool_call_id"]),
-          toolName: String(call["tool_name"]),
-          output: { type: "text" as const, value: toResult(results.get(String(call["tool_call_id"]))) },
+          toolCallId: call.tool_call_id ?? "",
+          toolName: call.tool_name ?? "",
+          output: { type: "text" as const, value: toResult(results.get(call.tool_call_id ?? "")) },
         })),
       });
     parts = [];
@@ -84,8 +82,8 @@ export function toMessages(events: readonly LogEvent[]): ModelMessage[] {
       response = event["llm_response_id"];
       const thought = toText(event["thought"] as NewMessage["content"]);
       if (thought !== "") parts.push({ type: "text", text: thought });
-      const toolCallId = String(event["tool_call_id"]);
-      parts.push({ type: "tool-call", toolCallId, toolName: String(event["tool_name"]), input: toInput(event) });
+      const toolCallId = event.tool_call_id ?? "";
+      parts.push({ type: "tool-call", toolCallId, toolName: event.tool_name ?? "", input: toInput(event) });
       calls.push(event);
     } else if (event.kind === "MessageEvent") {
       // What was said while the calls of one answer ran comes after their results.

@@ -149,7 +149,10 @@ export async function startAgentServer(settings: AgentServerSettings): Promise<A
     for (const hook of hooks) hook.add(id, event, seq);
   };
   for (const meta of listKept(settings.directory))
-    conversations.set(meta.id, openConversation({ directory: settings.directory, meta, key: undefined, onEvent }));
+    conversations.set(
+      meta.id,
+      openConversation({ directory: settings.directory, meta, key: undefined, env: settings.env, onEvent }),
+    );
   const wanted = settings.key === undefined ? undefined : digest(settings.key);
   const startedMs = Date.now();
 
@@ -171,7 +174,7 @@ export async function startAgentServer(settings: AgentServerSettings): Promise<A
     if (known !== undefined) return known.toInfo();
     const meta = toMeta(input, new Date());
     const key = input.agent.llm.api_key ?? undefined;
-    const made = openConversation({ directory: settings.directory, meta, key, onEvent });
+    const made = openConversation({ directory: settings.directory, meta, key, env: settings.env, onEvent });
     conversations.set(made.id, made);
     if (input.initial_message !== undefined && input.initial_message !== null) made.send(input.initial_message);
     return made.toInfo();
@@ -294,10 +297,10 @@ export async function startAgentServer(settings: AgentServerSettings): Promise<A
       };
       if (isAllowed) admit();
       socket.on("close", () => clearTimeout(late));
-      socket.on("message", (bytes) => {
+      socket.on("message", (bytes: Buffer) => {
         let frame: unknown;
         try {
-          frame = JSON.parse(String(bytes));
+          frame = JSON.parse(bytes.toString("utf8"));
         } catch {
           return; // Expected: never from a client of ours.
         }

@@ -33,6 +33,7 @@ export interface AgentServerSettings {
   readonly corsOrigins: readonly string[];
   readonly directory: string;
   readonly webhooks: readonly WebhookSettings[];
+  readonly env: Readonly<Record<string, string | undefined>>;
 }
 
 const LOOPBACK: ReadonlySet<string> = new Set(["127.0.0.1", "::1", "localhost"]);
@@ -78,5 +79,6 @@ export function resolveSettings(
     corsOrigins: parsed.data.allow_cors_origins,
     directory: resolve(cwd, parsed.data.conversations_path),
     webhooks: parsed.data.webhooks,
+    env,
   };
 }

@@ -26,6 +26,12 @@ export const TOOLS: ToolSet = {
   file_editor: tool({ description: "View, create and edit files.", inputSchema: Edit }),
 };
 
+export interface Workspace {
+  readonly cwd: string;
+  /** Of the server; what looks like a secret is left out. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+}
+
 export interface Observation {
   readonly text: string;
   readonly isError: boolean;
@@ -33,7 +39,7 @@ export interface Observation {
 }
 
 /** No secret of the server is a variable of what an agent runs. */
-const toEnv = (env: NodeJS.ProcessEnv): NodeJS.ProcessEnv =>
+const toEnv = (env: Workspace["env"]): NodeJS.ProcessEnv =>
   Object.fromEntries(Object.entries(env).filter(([name]) => !/(?:KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL)/i.test(name)));
 
 const cut = (text: string): string =>
@@ -43,17 +49,17 @@ const cut = (text: string): string =>
 
 /** Its whole group ends when the time is over or the run is interrupted. */
 function runCommand(
-  cwd: string,
+  workspace: Workspace,
   { command, timeout }: z.infer<typeof Command>,
   signal: AbortSignal,
 ): Promise<Observation> {
   const limit = AbortSignal.any([signal, AbortSignal.timeout((timeout ?? COMMAND_SECONDS) * 1_000)]);
   return new Promise((done) => {
     const child = spawn("sh", ["-c", command], {
-      cwd,
+      cwd: workspace.cwd,
       detached: true,
       stdio: ["ignore", "pipe", "pipe"],
-      env: toEnv(process.env),
+      env: toEnv(workspace.env),
     });
     let output = "";
     for (const stream of [child.stdout, child.stderr]) {
@@ -109,10 +115,15 @@ async function edit(cwd: string, given: z.infer<typeof Edit>): Promise<Observati
 }
 
 /** Never throws: what went wrong is told to the agent. */
-export async function useTool(cwd: string, name: string, input: unknown, signal: AbortSignal): Promise<Observation> {
+export async function useTool(
+  workspace: Workspace,
+  name: string,
+  input: unknown,
+  signal: AbortSignal,
+): Promise<Observation> {
   try {
-    if (name === "terminal") return await runCommand(cwd, Command.parse(input), signal);
-    if (name === "file_editor") return await edit(cwd, Edit.parse(input));
+    if (name === "terminal") return await runCommand(workspace, Command.parse(input), signal);
+    if (name === "file_editor") return await edit(workspace.cwd, Edit.parse(input));
     return { text: `there is no tool ${name}`, isError: true };
   } catch (error) {
     return { text: error instanceof Error ? error.message : String(error), isError: true };

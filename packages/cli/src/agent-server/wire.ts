@@ -66,6 +66,9 @@ export interface LogEvent extends Readonly<Record<string, unknown>> {
   readonly kind: string;
   readonly source: string;
   readonly timestamp: string;
+  /** Of actions and what came of them. */
+  readonly tool_call_id?: string;
+  readonly tool_name?: string;
 }
 
 export const toText = (content: NewMessage["content"]): string =>

@@ -39,7 +39,8 @@ function toFiles(events: readonly StoredEvent[]): Run["files"] {
   const files: Record<string, { added: number; removed: number }> = {};
   for (const { event_type, event_data } of events) {
     if (event_type !== "agent.file_edited") continue;
-    const path = String(event_data["file_path"]);
+    const { file_path: path } = event_data;
+    if (typeof path !== "string") continue;
     const before = files[path] ?? { added: 0, removed: 0 };
     files[path] = {
       added: before.added + toNumber(event_data["lines_added"]),

@@ -124,13 +124,13 @@ export const specRun: Verb = {
       });
       await checks.run("binomial.py was created, then modified, with diffs", async () => {
         const changes = edits.filter(({ event_data }) => event_data["file_path"] === "binomial.py");
-        const kinds = changes.map(({ event_data }) => event_data["change_type"]);
+        const kinds = changes.map(({ event_data }) => JSON.stringify(event_data["change_type"]));
         hold(
-          kinds[0] === "created" && kinds.includes("modified"),
+          kinds[0] === '"created"' && kinds.includes('"modified"'),
           `binomial.py was ${kinds.join(", ") || "not touched"}`,
         );
         hold(
-          changes.every(({ event_data }) => String(event_data["full_diff"] ?? "").includes("@@")),
+          changes.every(({ event_data }) => JSON.stringify(event_data["full_diff"] ?? "").includes("@@")),
           "a diff is missing",
         );
       });
@@ -145,7 +145,7 @@ export const specRun: Verb = {
       });
     } catch (error) {
       if (!(error instanceof CheckFailed)) throw error;
-      if (error.cause !== undefined && sandbox_id === null && !signal.aborted) throw error.cause;
+      if (error.reason !== undefined && sandbox_id === null && !signal.aborted) throw error.reason;
     }
     return checks.finish({ sandbox_id });
   },

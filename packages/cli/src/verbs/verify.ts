@@ -50,7 +50,10 @@ export const verify: Verb = {
         const query = { after_seq: last_seq, event_type: ["agent.message"] };
         const page = await client.listSandboxEvents({ params, query }, { signal });
         const said = page.events.map(({ event_data }) => event_data["content"]);
-        hold(said.join() === "check 1,check 2,check 3", `read ${said.join()}`);
+        hold(
+          JSON.stringify(said) === JSON.stringify(["check 1", "check 2", "check 3"]),
+          `read ${JSON.stringify(said)}`,
+        );
       });
       await checks.run("the live stream brings them, from any place on", async () => {
         const filter = { entity_types: ["sandbox"], entity_ids: [sandbox.id] };
@@ -78,7 +81,7 @@ export const verify: Verb = {
     } catch (error) {
       // Told already, where it is a check's; what could not be reached says so by its own exit code.
       if (!(error instanceof CheckFailed)) throw error;
-      if (error.cause !== undefined && made === undefined) throw error.cause;
+      if (error.reason !== undefined && made === undefined) throw error.reason;
     } finally {
       if (made !== undefined)
         await client
