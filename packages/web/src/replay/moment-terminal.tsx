@@ -53,7 +53,10 @@ function Commands({ view }: { readonly view: FeedView }) {
     [view.rows],
   );
   const end = useRef<HTMLDivElement>(null);
-  useEffect(() => end.current?.scrollTo({ top: end.current.scrollHeight }), [commands]);
+  useEffect(() => {
+    // In braces: what scrolling returns would be taken for what ends the effect.
+    end.current?.scrollTo({ top: end.current.scrollHeight });
+  }, [commands]);
   if (commands.length === 0)
     return (
       <div className="grid min-h-0 flex-1 place-items-center p-6 text-sm text-ink-3">
