@@ -166,6 +166,8 @@ test("pages are full while more exist, and lose and repeat nothing in both direc
   expect(newer).toEqual(whole.slice(0, -1));
 });
 
+const LIST_BYTES = 32 * 1024 * 1024;
+
 const bytesOf = (events: readonly StoredEvent[]) =>
   events.reduce((bytes, event) => bytes + JSON.stringify(event.event_data).length, 0);
 
@@ -174,18 +176,18 @@ test("a page ends where it is large enough, says that there is more, and what is
   sandbox,
 }) => {
   const text = "x".repeat(250_000);
-  for (let n = 0; n < 36; n += 12)
-    await sandbox.post({ events: Array.from({ length: 12 }, () => ({ event_type: "large", event_data: { text } })) });
+  for (let n = 0; n < 150; n += 25)
+    await sandbox.post({ events: Array.from({ length: 25 }, () => ({ event_type: "large", event_data: { text } })) });
   const all = (await server.db.query(
-    sql`select seq, size from events where sandbox_id = ${sandbox.id} order by seq desc limit 100`,
+    sql`select seq, size from events where sandbox_id = ${sandbox.id} order by seq desc limit 1000`,
   )) as unknown as readonly { readonly seq: number; readonly size: number }[];
   const expected = all.map(({ seq }) => seq);
 
   const listed: number[] = [];
   for (let [query, isMore] = ["", true]; isMore;) {
     const found = await page(server, sandbox.id, `?limit=500${query}`);
-    if (found.has_more) expect(bytesOf(found.events)).toBeGreaterThanOrEqual(4 * 1024 * 1024);
-    expect(bytesOf(found.events)).toBeLessThan(4 * 1024 * 1024 + 300_000);
+    if (found.has_more) expect(bytesOf(found.events)).toBeGreaterThanOrEqual(LIST_BYTES);
+    expect(bytesOf(found.events)).toBeLessThan(LIST_BYTES + 300_000);
     listed.push(...seqs(found.events));
     [query, isMore] = [`&before_seq=${found.events.at(-1).seq}`, found.has_more];
   }
@@ -198,7 +200,7 @@ test("a page ends where it is large enough, says that there is more, and what is
       sandbox.id,
       `?limit=1000${cursor === "" ? "" : `&cursor=${cursor}`}`,
     );
-    expect(bytesOf(found.events)).toBeLessThan(4 * 1024 * 1024 + 300_000);
+    expect(bytesOf(found.events)).toBeLessThan(LIST_BYTES + 300_000);
     expect(found.has_more).toBe(found.next_cursor !== null);
     seen.push(...seqs(found.events));
     cursor = found.next_cursor;

@@ -212,8 +212,11 @@ const StoredRow = z.object({
 });
 type StoredRow = z.infer<typeof StoredRow>;
 
-/** A page ends with the row that makes it this large, so that many large bodies are many pages. */
+/** A page of the stream ends with the row that makes it this large, so that many large bodies are many pages. */
 const PAGE_BYTES = 4 * 1024 * 1024;
+/** A page that somebody asked for holds all events that were asked for, unless a server could not hold many such pages: callers take a
+ *  page that is not full for the last one. */
+const LIST_BYTES = 32 * 1024 * 1024;
 
 const PageRow = StoredRow.extend({ is_beyond: z.boolean() });
 type PageRow = z.infer<typeof PageRow>;
@@ -227,7 +230,7 @@ const toStoredEvent = (row: StoredRow): StoredEvent =>
 const toPageRows = (rows: Statement, order: Statement): Statement => sql`
   select id, seq, sandbox_seq, sandbox_id, task_id, event_type, case when is_beyond then null else event_data end as event_data,
     source, created_at, client_event_id, generation, caused_by, is_beyond
-  from (select *, sum(size) over (order by seq ${order} rows unbounded preceding) - size >= ${PAGE_BYTES} as is_beyond
+  from (select *, sum(size) over (order by seq ${order} rows unbounded preceding) - size >= ${LIST_BYTES} as is_beyond
     from (${rows}) found) page
   order by seq ${order}`;
 
