@@ -16,6 +16,7 @@ import { messageEndpoints } from "./endpoints/messages.ts";
 import { permissionEndpoints } from "./endpoints/permissions.ts";
 import { projectEndpoints } from "./endpoints/projects.ts";
 import { replayEndpoints } from "./endpoints/replay.ts";
+import { providerEndpoints } from "./endpoints/providers.ts";
 import { sandboxEndpoints } from "./endpoints/sandboxes.ts";
 import { graphEndpoints } from "./endpoints/graph.ts";
 import { taskEndpoints } from "./endpoints/tasks.ts";
@@ -27,6 +28,7 @@ import { workerEndpoints } from "./endpoints/worker.ts";
 export const api = {
   ...credentialEndpoints,
   ...projectEndpoints,
+  ...providerEndpoints,
   ...sandboxEndpoints,
   ...insideEndpoints,
   ...replayEndpoints,

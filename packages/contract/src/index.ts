@@ -44,6 +44,7 @@ export * from "./resources/project.ts";
 export * from "./resources/pull-request.ts";
 export * from "./resources/prune.ts";
 export * from "./resources/recorded-session.ts";
+export * from "./resources/provider.ts";
 export * from "./resources/sandbox.ts";
 export * from "./resources/share.ts";
 export * from "./resources/supervision.ts";

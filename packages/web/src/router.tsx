@@ -13,13 +13,15 @@ import { watchToken } from "./data/client.ts";
 import { queryClient, whoamiQuery } from "./data/queries.ts";
 import { session } from "./data/session.ts";
 import { Failed, NotFound, Opening } from "./pages/fallbacks.tsx";
-import { LoginPage } from "./pages/login.tsx";
 import {
   parseCompareSearch,
+  parseCostsSearch,
   parseLoginSearch,
+  parseMonitorSearch,
   parseReplaySearch,
   parseRunSearch,
   parseSandboxesSearch,
+  parseSettingsSearch,
   parseWorkSearch,
 } from "./search-params.ts";
 import { WallPage } from "./wall/wall-page.tsx";
@@ -30,7 +32,7 @@ const login = createRoute({
   getParentRoute: () => root,
   path: "/login",
   validateSearch: parseLoginSearch,
-  component: LoginPage,
+  component: lazyRouteComponent(() => import("./pages/login.tsx"), "LoginPage"),
 });
 
 const inside = createRoute({
@@ -59,7 +61,7 @@ const sandboxes = createRoute({
   getParentRoute: () => inside,
   path: "/sandboxes",
   validateSearch: parseSandboxesSearch,
-  component: lazyRouteComponent(() => import("./pages/sandboxes.tsx"), "SandboxesPage"),
+  component: lazyRouteComponent(() => import("./sandboxes/sandboxes-page.tsx"), "SandboxesPage"),
 });
 
 const loadRunPage = () => import("./pages/run.tsx");
@@ -107,6 +109,12 @@ const agents = createRoute({
   component: lazyRouteComponent(() => import("./agents/agents-page.tsx"), "AgentsPage"),
 });
 
+const agent = createRoute({
+  getParentRoute: () => inside,
+  path: "/agents/$agentName",
+  component: lazyRouteComponent(() => import("./agents/agent-page.tsx"), "AgentPage"),
+});
+
 const work = createRoute({
   getParentRoute: () => inside,
   path: "/work",
@@ -132,16 +140,25 @@ const pull = createRoute({
   component: lazyRouteComponent(() => import("./work/pull-page.tsx"), "PullPage"),
 });
 
+const monitor = createRoute({
+  getParentRoute: () => inside,
+  path: "/monitor",
+  validateSearch: parseMonitorSearch,
+  component: lazyRouteComponent(() => import("./monitor/monitor-page.tsx"), "MonitorPage"),
+});
+
 const costs = createRoute({
   getParentRoute: () => inside,
   path: "/costs",
+  validateSearch: parseCostsSearch,
   component: lazyRouteComponent(() => import("./costs/costs-page.tsx"), "CostsPage"),
 });
 
 const settings = createRoute({
   getParentRoute: () => inside,
   path: "/settings",
-  component: lazyRouteComponent(() => import("./pages/settings.tsx"), "SettingsPage"),
+  validateSearch: parseSettingsSearch,
+  component: lazyRouteComponent(() => import("./settings/settings-page.tsx"), "SettingsPage"),
 });
 
 export const router = createRouter({
@@ -160,11 +177,15 @@ export const router = createRouter({
       task,
       pull,
       agents,
+      monitor,
+      agent,
       costs,
       settings,
     ]),
   ]),
   defaultPreload: "intent",
+  // Whoever comes back finds a list where it was left.
+  scrollRestoration: true,
   defaultPendingMs: 150,
   defaultErrorComponent: Failed,
   defaultNotFoundComponent: NotFound,

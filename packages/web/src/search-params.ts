@@ -20,6 +20,10 @@ const readSeq = (value: unknown): number | undefined => {
   return Number.isSafeInteger(seq) && seq > 0 ? seq : undefined;
 };
 
+/** Leaves out what is not said. */
+const keepKnown = <T extends object>(given: { [K in keyof T]: T[K] | undefined }): T =>
+  Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as T;
+
 /** The page to return to: only a path of our own, since `//elsewhere` would leave the origin. */
 export function parseLoginSearch(given: Given): { readonly return?: string } {
   const path = readText(given["return"]);
@@ -29,12 +33,16 @@ export function parseLoginSearch(given: Given): { readonly return?: string } {
 export interface SandboxesSearch {
   readonly state?: string;
   readonly q?: string;
+  readonly project?: string;
 }
 
 export function parseSandboxesSearch(given: Given): SandboxesSearch {
   const states = readWords(given["state"], SandboxState.options);
-  const q = readText(given["q"]);
-  return { ...(states.length > 0 ? { state: states.join(",") } : {}), ...(q === undefined ? {} : { q }) };
+  return keepKnown<SandboxesSearch>({
+    state: states.length > 0 ? states.join(",") : undefined,
+    q: readText(given["q"]),
+    project: readText(given["project"]),
+  });
 }
 
 export const RUN_TABS = ["activity", "changes", "terminal", "files", "messages", "timeline", "details"] as const;
@@ -45,6 +53,8 @@ export interface RunSearch {
   readonly tab?: Exclude<RunTab, "activity">;
   /** sandbox_seq of the selected event. */
   readonly e?: number;
+  /** seq of an event, as evidence names it; soon replaced by `e`. */
+  readonly seq?: number;
   readonly kinds?: string;
   readonly q?: string;
   /** Directory that the files tab lists, and the file it shows. */
@@ -63,15 +73,12 @@ export const parseKinds = (kinds: string | undefined): readonly FeedGroup[] => r
 const readTab = (value: unknown): Exclude<RunTab, "activity"> | undefined =>
   RUN_TABS.find((tab): tab is Exclude<RunTab, "activity"> => tab === value && tab !== "activity");
 
-/** Leaves out what is not said. */
-const keepKnown = <T extends object>(given: { [K in keyof T]: T[K] | undefined }): T =>
-  Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as T;
-
 export function parseRunSearch(given: Given): RunSearch {
   const kinds = parseKinds(readText(given["kinds"]));
   return keepKnown<RunSearch>({
     tab: readTab(given["tab"]),
     e: readSeq(given["e"]),
+    seq: readSeq(given["seq"]),
     kinds: kinds.length > 0 ? kinds.join(",") : undefined,
     q: readText(given["q"]),
     path: readText(given["path"]),
@@ -132,10 +139,56 @@ export interface WorkSearch {
   /** The board when absent. */
   readonly view?: WorkView;
   readonly project?: string;
+  /** The form of a new ticket is open. */
+  readonly new?: true;
 }
 
 export const parseWorkSearch = (given: Given): WorkSearch =>
   keepKnown<WorkSearch>({
     view: WORK_VIEWS.find((view) => view === given["view"] && view !== "board"),
     project: readText(given["project"]),
+    new: given["new"] === true || given["new"] === "true" ? true : undefined,
   });
+
+export const MONITOR_TABS = ["overview", "guardian", "conductor", "anomalies", "alerts", "passes"] as const;
+export type MonitorTab = (typeof MONITOR_TABS)[number];
+
+export const MONITOR_RANGES = ["1h", "6h", "24h", "7d"] as const;
+export type MonitorRange = (typeof MONITOR_RANGES)[number];
+
+export interface MonitorSearch {
+  /** The overview when absent. */
+  readonly tab?: MonitorTab;
+  /** How far back the charts look; an hour when absent. */
+  readonly range?: MonitorRange;
+}
+
+export const parseMonitorSearch = (given: Given): MonitorSearch =>
+  keepKnown<MonitorSearch>({
+    tab: MONITOR_TABS.find((tab) => tab === given["tab"] && tab !== "overview"),
+    range: MONITOR_RANGES.find((range) => range === given["range"] && range !== "1h"),
+  });
+
+const SETTINGS_SECTIONS = ["appearance", "projects", "providers", "models", "access", "webhooks"] as const;
+export type SettingsSection = (typeof SETTINGS_SECTIONS)[number];
+
+export interface SettingsSearch {
+  /** The appearance when absent. */
+  readonly section?: SettingsSection;
+}
+
+export const parseSettingsSearch = (given: Given): SettingsSearch =>
+  keepKnown<SettingsSearch>({
+    section: SETTINGS_SECTIONS.find((section) => section === given["section"] && section !== "appearance"),
+  });
+
+export const COST_SPLITS = ["model", "project", "ticket", "sandbox", "phase"] as const;
+export type CostSplit = (typeof COST_SPLITS)[number];
+
+export interface CostsSearch {
+  /** By model when absent. */
+  readonly by?: CostSplit;
+}
+
+export const parseCostsSearch = (given: Given): CostsSearch =>
+  keepKnown<CostsSearch>({ by: COST_SPLITS.find((by) => by === given["by"] && by !== "model") });

@@ -34,6 +34,15 @@ export const sandboxEndpoints = {
     }),
     reply: page(Sandbox),
   }),
+  countSandboxes: endpoint({
+    method: "GET",
+    path: "/sandboxes/counts",
+    access: "person",
+    verb: "read",
+    summary: "How many sandboxes are in each state.",
+    query: z.strictObject({ project_id: ProjectId.optional(), q: z.string().min(1).max(200).optional() }),
+    reply: z.object({ total: z.int().nonnegative(), states: z.partialRecord(SandboxState, z.int().positive()) }),
+  }),
   createSandbox: endpoint({
     method: "POST",
     path: "/sandboxes",

@@ -10,6 +10,8 @@ test("each move is one short line", () => {
   expect(line("agent.message", { content: "## Done: `a.ts` is **faster**" })).toBe("Done: a.ts is faster");
   expect(line("agent.failed", { error: "out of memory" })).toBe("out of memory");
   expect(line("STATE_CHANGED", { to: "running" })).toBe("Sandbox is running");
+  expect(line("MESSAGE_QUEUED", { content: "Stop", message_type: "user_message" })).toBe("You: Stop");
+  expect(line("MESSAGE_QUEUED", { content: "Go back", message_type: "guardian_nudge" })).toBe("Guardian: Go back");
 });
 
 test("a heartbeat, a receipt and an unknown type are no moves", () => {

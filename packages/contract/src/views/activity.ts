@@ -23,7 +23,9 @@ export function toActivityLine(event: Pick<LogEvent, "event_type" | "event_data"
       return "Thinking";
     case "MESSAGE_QUEUED":
     case "agent.message_injected":
-      return said === null ? null : toLine(`You: ${said}`);
+      return said === null
+        ? null
+        : toLine(`${readText(data, "message_type") === "guardian_nudge" ? "Guardian" : "You"}: ${said}`);
     case "agent.tool_use":
     case "agent.subagent_invoked":
     case "agent.skill_invoked": {

@@ -20,6 +20,7 @@ import { noteResumeFromItself, settleRemembered } from "../store/resume.ts";
 import {
   advanceGeneration,
   insertSandboxToken,
+  countSandboxes,
   listSandboxes,
   loadSandbox,
   loadSandboxProject,
@@ -171,6 +172,21 @@ export async function pageSandboxes(deps: Deps, actor: Person, query: SandboxQue
   return {
     items: items.map((row) => toSandbox(row, now)),
     next_cursor: rows.length > query.limit ? (items.at(-1)?.id ?? null) : null,
+  };
+}
+
+/** For the filters of a list: how many stand behind each. */
+export async function countByState(
+  deps: Deps,
+  actor: Person,
+  query: { readonly project_id?: ProjectId | undefined; readonly q?: string | undefined },
+) {
+  const mine = actor.grant.projectId;
+  if (mine !== null && query.project_id !== undefined && query.project_id !== mine) return { total: 0, states: {} };
+  const rows = await countSandboxes(deps.db, query.project_id ?? mine, undefined, query.q);
+  return {
+    total: rows.reduce((sum, row) => sum + row.count, 0),
+    states: Object.fromEntries(rows.map((row) => [row.state, row.count])),
   };
 }
 

@@ -12,7 +12,14 @@ import { pageMessages } from "../app/list-messages.ts";
 import { listRecordings } from "../app/list-recordings.ts";
 import { answerRequest, pagePermissions } from "../app/manage-permissions.ts";
 import { changeProject, createProject, getProject, pageProjects } from "../app/manage-projects.ts";
-import { createSandbox, forkSandbox, getSandbox, pageSandboxes, replaceWorker } from "../app/manage-sandboxes.ts";
+import {
+  countByState,
+  createSandbox,
+  forkSandbox,
+  getSandbox,
+  pageSandboxes,
+  replaceWorker,
+} from "../app/manage-sandboxes.ts";
 import { createTicket, createToken, endToken, login, logout, pageTokens, toWhoami } from "../app/manage-tokens.ts";
 import { pauseSandbox, resumeSandbox } from "../app/pause-sandbox.ts";
 import { pruneSandboxes } from "../app/prune-sandboxes.ts";
@@ -22,6 +29,7 @@ import { readFile } from "../app/read-file.ts";
 import { readLogs } from "../app/read-logs.ts";
 import { readSpine } from "../app/read-spine.ts";
 import { openRestored } from "../app/resume-run.ts";
+import { readProviders } from "../app/read-providers.ts";
 import { readStateAt } from "../app/read-state.ts";
 import { readSandboxTask } from "../app/read-task.ts";
 import { receiveMessages } from "../app/receive-messages.ts";
@@ -90,6 +98,8 @@ export const handlers: Handlers = {
     service: "sandbox-api",
     timestamp: deps.clock.now().toISOString(),
   }),
+  listProviders: (context) => readProviders(context.deps, context.signal),
+  countSandboxes: (context, { query }) => countByState(context.deps, person(context), query),
   listSandboxes: (context, { query }) => pageSandboxes(context.deps, person(context), query),
   createSandbox: (context, { body }) =>
     createSandbox(context.deps, person(context), body, context.requestKey, { signal: context.signal }),

@@ -171,6 +171,8 @@ const BODIES: { readonly [Name in EndpointName]: Readonly<Record<string, unknown
   updateProject: { description: "a rejected change" },
   sandboxHealth: undefined,
   listSandboxes: undefined,
+  countSandboxes: undefined,
+  listProviders: undefined,
   createSandbox: { provider: "external" },
   startDemo: {},
   getSandbox: undefined,

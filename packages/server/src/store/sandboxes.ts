@@ -193,6 +193,19 @@ export const listSandboxes = query(
   },
 );
 
+/** How many there are in each state, of those that the rest of the filter lets through. */
+export const countSandboxes = query(
+  "sandboxes.count_by_state",
+  z.object({ state: SandboxState, count: z.int() }),
+  [null, undefined, "a"],
+  (projectId: string | null, taskId: string | undefined, text: string | undefined) => {
+    const filter = { projectId, taskId, text, states: undefined, before: undefined, limit: 0 };
+    const conditions = filterConditions(filter);
+    return sql`select state, count(*)::int as count from sandboxes
+      ${conditions.length === 0 ? empty : sql`where ${join(conditions, sql` and `)}`} group by state`;
+  },
+);
+
 /** What an append changes in a sandbox's row, computed by the caller while it holds the row's lock. */
 export interface SandboxProjection {
   readonly id: SandboxId;

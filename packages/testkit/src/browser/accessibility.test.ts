@@ -77,7 +77,7 @@ for (const [name, options] of VIEWS) {
     await page.getByText("Fake work").first().waitFor();
     expect(await findViolations(page)).toEqual([]);
     expect(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth)).toBe(true);
-    await page.goto(`${product.url}/settings`);
+    await page.goto(`${product.url}/settings?section=access`);
     await page.getByText("New token").waitFor();
     expect(await findViolations(page)).toEqual([]);
     const door = await open({ ...options, isLoggedIn: false });

@@ -4,10 +4,16 @@ import type { Page } from "playwright-core";
 
 const TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
 
-export async function findViolations(page: Page): Promise<readonly string[]> {
+/** What a page breaks by its colours alone: the rest does not depend on the theme. */
+export const findFaintness = (page: Page): Promise<readonly string[]> =>
+  analyse(page, (axe) => axe.withRules(["color-contrast", "link-in-text-block"]));
+
+export const findViolations = (page: Page): Promise<readonly string[]> => analyse(page, (axe) => axe.withTags(TAGS));
+
+async function analyse(page: Page, choose: (axe: AxeBuilder) => AxeBuilder): Promise<readonly string[]> {
   // The pages are still: a colour in the middle of a transition has no contrast to speak of.
   await page.emulateMedia({ reducedMotion: "reduce" });
-  const { violations } = await new AxeBuilder({ page }).withTags(TAGS).analyze();
+  const { violations } = await choose(new AxeBuilder({ page })).analyze();
   return violations.map(
     (violation) =>
       `${violation.id}: ${violation.nodes.map((node) => `${node.target.join(" ")} ${node.failureSummary}`).join(" | ")}`,

@@ -1,6 +1,7 @@
 /** The list of sandboxes: the first thing a person sees. */
 import { expect } from "vitest";
 import type { Page } from "playwright-core";
+import { findViolations } from "./axe.ts";
 import { ADMIN_TOKEN, eventually, test, type Product } from "./browser.ts";
 import { say, startFakeWorker } from "./fake-worker.ts";
 
@@ -39,7 +40,7 @@ test("a new external sandbox tells its worker's credentials once, and they work"
   await card.getByText("Hello from a worker").waitFor();
 });
 
-test("cards follow what happens: a new sandbox, its moves, its end", async ({ page, product }) => {
+test("lines follow what happens: a new sandbox, its moves, its end", async ({ page, product }) => {
   await page.goto(`${product.url}/sandboxes`);
   const worker = await product.startWorker({ prompt: "Watched from the list" });
   const card = page.getByRole("listitem").filter({ hasText: "Watched from the list" });
@@ -51,7 +52,7 @@ test("cards follow what happens: a new sandbox, its moves, its end", async ({ pa
   await card.getByText("$ make all").waitFor();
   await card.getByText("turn 7").waitFor();
   await worker.post({ event_type: "agent.failed", event_data: { error: "out of memory" } });
-  await page.getByRole("list", { name: "Ended sandboxes" }).getByText("Watched from the list").waitFor();
+  await card.locator("[data-state=failed]").waitFor();
 });
 
 test("search and state are in the address and survive a reload", async ({ page, product }) => {
@@ -87,6 +88,34 @@ test("keys walk the list, open a run and come back", async ({ page, product }) =
   await eventually(() => new URL(page.url()).pathname).toBe("/sandboxes");
   await page.keyboard.press("?");
   await page.getByRole("dialog", { name: "Keyboard" }).getByText("Jump to live and follow").waitFor();
+});
+
+test("filters tell how many they hide, and what is selected is ended together after one question", async ({
+  page,
+  product,
+}) => {
+  const workers = [
+    await product.startWorker({ prompt: "Herd one" }),
+    await product.startWorker({ prompt: "Herd two" }),
+    await product.startWorker({ prompt: "Herd three" }),
+  ];
+  for (const worker of workers) await worker.post(say("working"));
+  await page.goto(`${product.url}/sandboxes?q=Herd`);
+  const lines = page.getByRole("list", { name: "Sandboxes" }).getByRole("listitem");
+  await eventually(() => lines.count()).toBe(3);
+  await page.getByRole("button", { name: "Working 3" }).waitFor();
+  await page.getByRole("button", { name: "Ended 0" }).waitFor();
+  await page.getByRole("checkbox", { name: "Select Herd one" }).check();
+  await page.keyboard.press("j");
+  await page.keyboard.press("x");
+  const bar = page.getByRole("toolbar", { name: "Selected sandboxes" });
+  await bar.getByText("2 selected").waitFor();
+  expect(await findViolations(page)).toEqual([]);
+  await bar.getByRole("button", { name: "Terminate 2" }).click();
+  await page.getByRole("alertdialog").getByRole("button", { name: "Terminate" }).click();
+  await page.getByRole("button", { name: "Ended 2" }).waitFor();
+  await page.getByRole("button", { name: "Working 1" }).waitFor();
+  await lines.filter({ hasText: "Herd two" }).locator("[data-state=running]").waitFor();
 });
 
 test("a list that cannot be read says so with a request id, and a retry brings it", async ({

@@ -53,7 +53,7 @@ test("a viewer may watch a run, and is told why there is no message box", async 
 });
 
 test("a token is created, told once and revoked", async ({ page, product }) => {
-  await page.goto(`${product.url}/settings`);
+  await page.goto(`${product.url}/settings?section=access`);
   await page.getByRole("button", { name: "New token" }).click();
   await page.getByLabel("Name").fill("a program");
   await page.getByText("operator", { exact: true }).click();

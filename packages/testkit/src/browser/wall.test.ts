@@ -42,7 +42,7 @@ test("a budget is set, seen and taken away; a vendor's key goes in and never com
   await page.getByRole("alertdialog").getByRole("button", { name: "Remove" }).click();
   await page.getByText("Nothing limits what models may cost.").waitFor();
 
-  await page.goto(`${product.url}/settings`);
+  await page.goto(`${product.url}/settings?section=models`);
   await page.getByRole("button", { name: "Add key for Anthropic" }).click();
   await page.getByRole("dialog").getByLabel("Key").fill("sk-a-secret-of-the-browser-tests");
   await page.getByRole("button", { name: "Keep key" }).click();

@@ -1,63 +1,111 @@
-/** Agents: which are here, which can be installed. */
+/** Agents: which are here, which can be, who works now and how they fared lately. */
+import type { AgentPackage } from "@drover/contract";
 import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
 import { Bot } from "lucide-react";
-import { useEffect } from "react";
-import { TopBar } from "../app/top-bar-slot.tsx";
+import { formatCost, formatCount } from "../data/format.ts";
 import { Section } from "../pages/section.tsx";
+import { Page } from "../ui/page.tsx";
 import { Problem } from "../ui/problem.tsx";
 import { PackageState, RemovePackage } from "./package-state.tsx";
 import { packagesQuery } from "./queries.ts";
+import { LATELY, latelyQuery, toRecords, type AgentRecord } from "./runs-of-agents.ts";
+import { OutcomeStrip } from "./outcome-strip.tsx";
+
+const BUILT_IN = [
+  { name: "openhands", title: "OpenHands", note: "An agent server of yours, spoken to over its own protocol." },
+  { name: "acp", title: "Any agent that speaks ACP", note: "The program you name in the request, inside the sandbox." },
+  { name: "scripted", title: "Scripted", note: "Plays the steps of a script: for demos and tests, without a model." },
+] as const;
 
 export function AgentsPage() {
   const packages = useQuery(packagesQuery);
-  useEffect(() => {
-    document.title = "Agents · Drover";
-  }, []);
+  const lately = useQuery({ ...latelyQuery, select: (page) => toRecords(page.items) });
+  const known = new Set<string>([...(packages.data?.items ?? []), ...BUILT_IN].map(({ name }) => name));
+  const others = [...(lately.data ?? [])].filter(([name]) => !known.has(name) && packages.data !== undefined);
   return (
-    <div className="h-full overflow-y-auto" tabIndex={-1}>
-      <TopBar>
-        <h1 className="text-base font-semibold tracking-tight">Agents</h1>
-      </TopBar>
-      <div className="mx-auto flex max-w-3xl flex-col gap-8 px-4 py-6 md:px-6">
-        {packages.isError && (
-          <Problem error={packages.error} what="The agents could not be read" onRetry={() => void packages.refetch()} />
+    <Page title="Agents" width="middle">
+      {packages.isError && (
+        <Problem error={packages.error} what="The agents could not be read" onRetry={() => void packages.refetch()} />
+      )}
+      <Section title="Installed on demand">
+        {packages.isPending && <div className="skeleton m-4 h-40" />}
+        {packages.data?.items.map((item) => (
+          <PackageLine key={item.name} item={item} record={lately.data?.get(item.name)} />
+        ))}
+      </Section>
+      <Section title="Always here">
+        {BUILT_IN.map(({ name, title, note }) => (
+          <AgentLine key={name} name={name} title={title} note={note} record={lately.data?.get(name)} />
+        ))}
+        {others.map(([name, record]) => (
+          <AgentLine key={name} name={name} title={name} note="A worker that somebody brought along." record={record} />
+        ))}
+      </Section>
+      <p className="text-xs text-ink-3">Figures are of the newest {formatCount(LATELY)} sandboxes.</p>
+    </Page>
+  );
+}
+
+function PackageLine({ item, record }: { readonly item: AgentPackage; readonly record: AgentRecord | undefined }) {
+  return (
+    <div className="flex flex-wrap items-center gap-x-4 gap-y-2 px-4 py-3" data-package={item.name}>
+      <Bot size={18} aria-hidden className="shrink-0 text-ink-3" />
+      <div className="min-w-0 flex-1 basis-48">
+        <AgentName name={item.name} title={item.title} />
+        <p className="truncate text-xs text-ink-3">
+          <code className="font-mono">
+            {item.npm_package}@{item.version}
+          </code>
+          {item.other_versions.length > 0 && ` · also ${item.other_versions.join(", ")}`}
+        </p>
+        {item.state === "failed" && item.detail !== null && (
+          <p className="mt-1 text-xs break-words text-fail-ink">{item.detail}</p>
         )}
-        <Section title="Installed on demand">
-          {packages.isPending && <div className="skeleton m-4 h-40" />}
-          {packages.data?.items.map((item) => (
-            <div
-              key={item.name}
-              className="flex flex-wrap items-center gap-x-4 gap-y-2 px-4 py-3"
-              data-package={item.name}
-            >
-              <Bot size={18} aria-hidden className="shrink-0 text-ink-3" />
-              <div className="min-w-0 flex-1">
-                <p className="text-sm font-medium">{item.title}</p>
-                <p className="truncate text-xs text-ink-3">
-                  <code className="font-mono">
-                    {item.npm_package}@{item.version}
-                  </code>
-                  {item.other_versions.length > 0 && ` · also ${item.other_versions.join(", ")}`}
-                </p>
-                {item.state === "failed" && item.detail !== null && (
-                  <p className="mt-1 text-xs break-words text-fail-ink">{item.detail}</p>
-                )}
-              </div>
-              <PackageState item={item} />
-              <RemovePackage item={item} />
-            </div>
-          ))}
-        </Section>
-        <Section title="Always here">
-          <div className="flex items-center gap-4 px-4 py-3">
-            <Bot size={18} aria-hidden className="shrink-0 text-ink-3" />
-            <div>
-              <p className="text-sm font-medium">Scripted</p>
-              <p className="text-xs text-ink-3">Plays the steps of a script: for demos and tests, without a model.</p>
-            </div>
-          </div>
-        </Section>
       </div>
+      <Fared record={record} />
+      <PackageState item={item} />
+      <RemovePackage item={item} />
+    </div>
+  );
+}
+
+interface AgentLineProps {
+  readonly name: string;
+  readonly title: string;
+  readonly note: string;
+  readonly record: AgentRecord | undefined;
+}
+
+function AgentLine({ name, title, note, record }: AgentLineProps) {
+  return (
+    <div className="flex flex-wrap items-center gap-x-4 gap-y-2 px-4 py-3" data-agent={name}>
+      <Bot size={18} aria-hidden className="shrink-0 text-ink-3" />
+      <div className="min-w-0 flex-1 basis-48">
+        <AgentName name={name} title={title} />
+        <p className="text-xs text-ink-3">{note}</p>
+      </div>
+      <Fared record={record} />
+    </div>
+  );
+}
+
+const AgentName = ({ name, title }: { readonly name: string; readonly title: string }) => (
+  <p className="text-sm font-medium">
+    <Link to="/agents/$agentName" params={{ agentName: name }} className="rounded hover:underline">
+      {title}
+    </Link>
+  </p>
+);
+
+function Fared({ record }: { readonly record: AgentRecord | undefined }) {
+  if (record === undefined) return null;
+  return (
+    <div className="flex items-center gap-4 text-xs text-ink-3 tabular-nums">
+      <OutcomeStrip runs={record.runs} />
+      {record.working > 0 && <span className="font-medium text-live-ink">{formatCount(record.working)} at work</span>}
+      {record.success !== null && <span>{Math.round(record.success * 100)}% well</span>}
+      {record.costUsd > 0 && <span>{formatCost(record.costUsd)}</span>}
     </div>
   );
 }

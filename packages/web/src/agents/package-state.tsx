@@ -1,18 +1,14 @@
 /** How far an agent's package is, and the button for the next step. */
-import { VERBS_OF_ROLE, type AgentPackage } from "@drover/contract";
-import { useMutation, useQuery } from "@tanstack/react-query";
+import type { AgentPackage } from "@drover/contract";
+import { useMutation } from "@tanstack/react-query";
 import { CircleCheck, Download, LoaderCircle, TriangleAlert } from "lucide-react";
 import { client } from "../data/client.ts";
 import { formatBytes } from "../data/format.ts";
-import { queryClient, whoamiQuery } from "../data/queries.ts";
+import { queryClient } from "../data/queries.ts";
+import { useMay } from "../data/use-may.ts";
 import { Button } from "../ui/button.tsx";
 import { notify } from "../ui/notify.ts";
 import { packagesQuery } from "./queries.ts";
-
-function useMayAdminister(): boolean {
-  const whoami = useQuery(whoamiQuery);
-  return whoami.data !== undefined && VERBS_OF_ROLE[whoami.data.role].includes("administer");
-}
 
 function keepPackage(changed: AgentPackage): void {
   queryClient.setQueryData(packagesQuery.queryKey, (old) =>
@@ -36,7 +32,7 @@ function Progress({ percent, label }: { readonly percent: number; readonly label
 }
 
 export function PackageState({ item }: { readonly item: AgentPackage }) {
-  const mayAdminister = useMayAdminister();
+  const mayAdminister = useMay("administer");
   const install = useMutation({
     mutationFn: () => client.installAgentPackage({ params: { name: item.name } }),
     onSuccess: keepPackage,
@@ -76,7 +72,7 @@ export function PackageState({ item }: { readonly item: AgentPackage }) {
 }
 
 export function RemovePackage({ item }: { readonly item: AgentPackage }) {
-  const mayAdminister = useMayAdminister();
+  const mayAdminister = useMay("administer");
   const remove = useMutation({
     mutationFn: () => client.removeAgentPackage({ params: { name: item.name } }),
     onSuccess: keepPackage,

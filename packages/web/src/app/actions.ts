@@ -1,25 +1,30 @@
 /** Every action with a key, once: the handlers, the tooltips and the help sheet read this table. */
 export interface Action {
-  /** As shown; a capital letter means Shift. Keys of a sequence are separated by a blank. */
+  /** As shown; a capital letter means Shift, `Mod` is Control or Command. Keys of a sequence are separated by a blank. */
   readonly keys: string;
   readonly label: string;
   readonly scope: "Everywhere" | "Sandboxes" | "Work" | "A run" | "Replay";
 }
 
 export const ACTIONS = {
+  palette: { keys: "Mod+k", label: "Find anything", scope: "Everywhere" },
   help: { keys: "?", label: "Show this sheet", scope: "Everywhere" },
   goWall: { keys: "g w", label: "Go to the wall", scope: "Everywhere" },
   goSandboxes: { keys: "g s", label: "Go to sandboxes", scope: "Everywhere" },
   goWork: { keys: "g t", label: "Go to work", scope: "Everywhere" },
   goAgents: { keys: "g a", label: "Go to agents", scope: "Everywhere" },
+  goMonitor: { keys: "g m", label: "Go to the monitor", scope: "Everywhere" },
   goCosts: { keys: "g c", label: "Go to costs", scope: "Everywhere" },
   goSettings: { keys: "g p", label: "Go to settings", scope: "Everywhere" },
   search: { keys: "/", label: "Search", scope: "Everywhere" },
   theme: { keys: "t", label: "Switch between light and dark", scope: "Everywhere" },
+  undo: { keys: "z", label: "Take the last move back", scope: "Everywhere" },
   close: { keys: "Esc", label: "Close, or leave a field", scope: "Everywhere" },
   create: { keys: "n", label: "New sandbox", scope: "Everywhere" },
   nextSandbox: { keys: "j", label: "Next sandbox", scope: "Sandboxes" },
   previousSandbox: { keys: "k", label: "Previous sandbox", scope: "Sandboxes" },
+  selectSandbox: { keys: "x", label: "Select the sandbox", scope: "Sandboxes" },
+  selectAll: { keys: "X", label: "Select all that are shown", scope: "Sandboxes" },
   newTicket: { keys: "c", label: "New ticket", scope: "Work" },
   nextTicket: { keys: "j", label: "Next ticket", scope: "Work" },
   previousTicket: { keys: "k", label: "Previous ticket", scope: "Work" },

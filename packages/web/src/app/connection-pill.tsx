@@ -2,7 +2,7 @@
 import type { StreamState } from "@drover/client";
 import { useQuery } from "@tanstack/react-query";
 import { CloudOff, LoaderCircle, LockKeyhole, Radio, RotateCw, ShieldCheck } from "lucide-react";
-import { useId, useState } from "react";
+import { useEffect, useId, useRef, useState } from "react";
 import { useConnection } from "../data/connection.ts";
 import { formatAge, formatCount, plural } from "../data/format.ts";
 import { useNow } from "../data/now.ts";
@@ -19,6 +19,9 @@ interface Said {
   readonly look: string;
   readonly isTurning?: boolean;
 }
+
+/** How long the count of what was caught up stays. */
+const TOLD_MS = 2_500;
 
 const LIVE: Said = { word: "Live", icon: Radio, look: "text-live-ink" };
 
@@ -75,12 +78,28 @@ function Proof({
   );
 }
 
+/** What was caught up after the line was cut, for a moment. */
+function useCaughtUp(state: StreamState, reconnects: number): number | undefined {
+  const last = useRef(0);
+  const [told, setTold] = useState<number>();
+  useEffect(() => {
+    if (state.phase === "catching-up") last.current = state.count;
+    if (state.phase !== "live" || reconnects === 0 || last.current === 0) return undefined;
+    setTold(last.current);
+    last.current = 0;
+    const timer = setTimeout(() => setTold(undefined), TOLD_MS);
+    return () => clearTimeout(timer);
+  }, [state, reconnects]);
+  return state.phase === "live" ? told : undefined;
+}
+
 export function ConnectionPill() {
   const now = useNow();
   const id = useId();
   const [isOpen, setOpen] = useState(false);
   const { state, run, reconnects, duplicates, lastEventAt, wake } = useConnection();
   const { word, icon: Icon, look, isTurning } = say(state, now);
+  const caughtUp = useCaughtUp(state, reconnects);
   const isAway = state.phase === "reconnecting" || state.phase === "offline";
   // The browser's own popover: above everything, closed by Escape and by a click elsewhere.
   return (
@@ -96,7 +115,7 @@ export function ConnectionPill() {
         )}
       >
         <Icon size={14} aria-hidden className={cx(isTurning && "animate-spin")} />
-        {word}
+        {caughtUp === undefined ? word : `Caught up ${plural(caughtUp, "event")}`}
       </button>
       <div
         id={id}

@@ -1,7 +1,7 @@
 /** All keys, from the table that also drives them. */
 import { ACTIONS, type ActionName } from "./actions.ts";
 import { Dialog } from "../ui/dialog.tsx";
-import { Kbd } from "../ui/kbd.tsx";
+import { Kbd, toKeycaps } from "../ui/kbd.tsx";
 
 const NAMES = Object.keys(ACTIONS) as ActionName[];
 const SCOPES = Map.groupBy(NAMES, (name) => ACTIONS[name].scope);
@@ -17,7 +17,7 @@ export function HelpSheet({ isOpen, onClose }: { readonly isOpen: boolean; reado
               <div key={name} className="flex items-center justify-between gap-4 py-1.5">
                 <dt className="text-sm">{ACTIONS[name].label}</dt>
                 <dd>
-                  <span className="sr-only">{ACTIONS[name].keys}</span>
+                  <span className="sr-only">{toKeycaps(name).join(" ")}</span>
                   <Kbd action={name} />
                 </dd>
               </div>

@@ -13,6 +13,7 @@ const toBinding = (keys: string): string =>
     .map((key) => {
       if (key === "Esc") return "Escape";
       if (key === "←" || key === "→") return key === "←" ? "ArrowLeft" : "ArrowRight";
+      if (key.startsWith("Mod+")) return key.replace("Mod", "$mod");
       if (/^[A-Z]$/.test(key)) return `Shift+${key}`;
       // Punctuation lies behind Shift on some keyboards and not on others.
       return /^[a-z]$/.test(key) ? key : `[Shift]+${key}`;
@@ -42,12 +43,18 @@ export function startKeys(): () => void {
   const names = Object.keys(ACTIONS) as ActionName[];
   for (const [keys, sharing] of Map.groupBy(names, (name) => ACTIONS[name].keys)) {
     bindings[toBinding(keys)] = (event) => {
+      // A key with a modifier writes nothing, so it also works in a field.
+      const isSafe = keys === "Esc" || keys.startsWith("Mod+");
       const isQuiet =
-        keys !== "Esc" && (isTyping(event.target) || isBehindDialog() || !usePreferences.getState().hasSingleKeys);
+        (!isSafe && (isTyping(event.target) || !usePreferences.getState().hasSingleKeys)) ||
+        (keys !== "Esc" && isBehindDialog());
       if (!isQuiet) sharing.some((name) => call(name, event));
     };
   }
-  const listen = createKeybindingsHandler(bindings);
+  // The library is deaf in every field: a checkbox takes no letters, and a key with a modifier writes none.
+  const ignore = (event: KeyboardEvent) =>
+    event.repeat || event.isComposing || (isTyping(event.target) && !event.ctrlKey && !event.metaKey);
+  const listen = createKeybindingsHandler(bindings, { ignore });
   window.addEventListener("keydown", listen);
   return () => window.removeEventListener("keydown", listen);
 }

@@ -1,57 +1,65 @@
 /** What every page stands in: rail, top bar, skip link, keys, toasts. Below 768 px the rail is a bar at the bottom. */
 import { Link, Outlet, useMatchRoute, useNavigate } from "@tanstack/react-router";
-import { Bot, Boxes, CircleHelp, Coins, LayoutGrid, MoonStar, Settings2, SquareKanban, Sun } from "lucide-react";
+import { CircleHelp, MoonStar, Search, Sun } from "lucide-react";
 import { lazy, Suspense, useEffect, useState } from "react";
 import { startFleet } from "../data/fleet.ts";
+import { useMay } from "../data/use-may.ts";
 import { isDark, toggleTheme, usePreferences } from "../data/preferences.ts";
 import { Button } from "../ui/button.tsx";
 import { cx } from "../ui/class-names.ts";
 import { Mark } from "../ui/mark.tsx";
+import { notify } from "../ui/notify.ts";
 import { Tooltip } from "../ui/tooltip.tsx";
 import { AwayBar } from "./away-bar.tsx";
 import { ConnectionPill } from "./connection-pill.tsx";
 import { useKeys } from "./keys.ts";
+import { BAR_PLACES, barLook, MorePlaces } from "./more-places.tsx";
+import { PLACES } from "./places.ts";
 import { TopBarSlot } from "./top-bar-slot.tsx";
 
+const Palette = lazy(() => import("./palette.tsx").then((module) => ({ default: module.Palette })));
 const HelpSheet = lazy(() => import("./help-sheet.tsx").then((module) => ({ default: module.HelpSheet })));
 const Toasts = lazy(() => import("./toasts.tsx").then((module) => ({ default: module.Toasts })));
 
-const PLACES = [
-  { to: "/", label: "Wall", icon: LayoutGrid, action: "goWall" },
-  { to: "/sandboxes", label: "Sandboxes", icon: Boxes, action: "goSandboxes" },
-  { to: "/work", label: "Work", icon: SquareKanban, action: "goWork" },
-  { to: "/agents", label: "Agents", icon: Bot, action: "goAgents" },
-  { to: "/costs", label: "Costs", icon: Coins, action: "goCosts" },
-  { to: "/settings", label: "Settings", icon: Settings2, action: "goSettings" },
-] as const;
-
-function Places({ isBar = false }: { readonly isBar?: boolean }) {
+function Rail() {
   const isAt = useMatchRoute();
   return PLACES.map(({ to, label, icon: Icon, action }) => {
     const isHere = isAt({ to, fuzzy: to !== "/" }) !== false;
-    const link = (
-      <Link
-        key={to}
-        to={to}
-        aria-current={isHere ? "page" : undefined}
-        className={cx(
-          "relative flex items-center justify-center rounded-xl transition-colors",
-          isBar ? "min-h-12 flex-1 flex-col gap-0.5 text-2xs font-medium" : "size-10",
-          isHere ? "bg-live-soft text-live-ink" : "text-ink-3 hover:bg-hover hover:text-ink",
-        )}
-      >
-        <Icon size={isBar ? 20 : 19} aria-hidden />
-        <span className={isBar ? "" : "sr-only"}>{label}</span>
-      </Link>
-    );
-    return isBar ? (
-      link
-    ) : (
+    return (
       <Tooltip key={to} label={label} action={action} side="right">
-        {link}
+        <Link
+          to={to}
+          aria-current={isHere ? "page" : undefined}
+          className={cx(
+            "flex size-10 items-center justify-center rounded-xl transition-colors",
+            isHere ? "bg-live-soft text-live-ink" : "text-ink-3 hover:bg-hover hover:text-ink",
+          )}
+        >
+          <Icon size={19} aria-hidden />
+          <span className="sr-only">{label}</span>
+        </Link>
       </Tooltip>
     );
   });
+}
+
+/** Below 768 px: four places and the rest behind a button. */
+function Bar({ onFind }: { readonly onFind: () => void }) {
+  const isAt = useMatchRoute();
+  return (
+    <>
+      {BAR_PLACES.map(({ to, label, icon: Icon }) => {
+        const isHere = isAt({ to, fuzzy: to !== "/" }) !== false;
+        return (
+          <Link key={to} to={to} aria-current={isHere ? "page" : undefined} className={barLook(isHere)}>
+            <Icon size={20} aria-hidden />
+            {label}
+          </Link>
+        );
+      })}
+      <MorePlaces onFind={onFind} />
+    </>
+  );
 }
 
 export function Shell() {
@@ -60,19 +68,24 @@ export function Shell() {
   const run = isAt({ to: "/sandboxes/$sandboxId" });
   const isRun = run !== false && run.sandboxId !== "new";
   const [isHelpOpen, setHelpOpen] = useState(false);
+  const [isFinding, setFinding] = useState(false);
+  const mayOperate = useMay("operate");
   const theme = usePreferences((preferences) => preferences.theme);
   // A run has a stream of its own; a second one would carry the same events twice.
   useEffect(() => (isRun ? undefined : startFleet()), [isRun]);
   useKeys({
+    palette: () => setFinding(true),
     help: () => setHelpOpen(true),
     goWall: () => void navigate({ to: "/" }),
     goSandboxes: () => void navigate({ to: "/sandboxes" }),
     goCosts: () => void navigate({ to: "/costs" }),
+    goMonitor: () => void navigate({ to: "/monitor" }),
     goWork: () => void navigate({ to: "/work" }),
     goAgents: () => void navigate({ to: "/agents" }),
-    create: () => void navigate({ to: "/sandboxes/new" }),
+    create: () => mayOperate && void navigate({ to: "/sandboxes/new" }),
     goSettings: () => void navigate({ to: "/settings" }),
     theme: () => void toggleTheme(),
+    undo: notify.undoLast,
     close: (event) => event.target instanceof HTMLElement && event.target.blur(),
   });
   return (
@@ -91,7 +104,7 @@ export function Shell() {
           <Link to="/" aria-label="Drover, home" className="mb-3 rounded-lg">
             <Mark size={34} />
           </Link>
-          <Places />
+          <Rail />
           <span className="flex-1" />
           <Tooltip label="Keyboard" action="help" side="right">
             <Button look="ghost" size="icon" aria-label="Keyboard shortcuts" onClick={() => setHelpOpen(true)}>
@@ -102,6 +115,17 @@ export function Shell() {
         <div className="flex min-h-0 min-w-0 flex-col">
           <header className="flex h-14 shrink-0 items-center gap-3 border-b border-line bg-surface px-4 md:px-6">
             <TopBarSlot />
+            <Tooltip label="Find anything" action="palette">
+              <Button
+                look="ghost"
+                size="icon"
+                aria-label="Find anything"
+                className="max-md:hidden"
+                onClick={() => setFinding(true)}
+              >
+                <Search size={17} />
+              </Button>
+            </Tooltip>
             <ConnectionPill />
             <Tooltip label={isDark(theme) ? "Light theme" : "Dark theme"} action="theme">
               <Button look="ghost" size="icon" aria-label="Switch theme" onClick={toggleTheme}>
@@ -118,10 +142,11 @@ export function Shell() {
           aria-label="Main"
           className="flex gap-1 border-t border-line bg-surface px-2 pt-1 pb-[max(0.25rem,env(safe-area-inset-bottom))] md:hidden"
         >
-          <Places isBar />
+          <Bar onFind={() => setFinding(true)} />
         </nav>
       </div>
       <Suspense>
+        {isFinding && <Palette onClose={() => setFinding(false)} onHelp={() => setHelpOpen(true)} />}
         {isHelpOpen && <HelpSheet isOpen onClose={() => setHelpOpen(false)} />}
         <Toasts isDark={isDark(theme)} />
       </Suspense>

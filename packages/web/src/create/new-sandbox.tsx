@@ -1,8 +1,8 @@
 /** A new sandbox: what should be done, by whom, where, and within which limits. */
 import { ClientError } from "@drover/client";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import { Link, useNavigate } from "@tanstack/react-router";
-import { ChevronLeft, ChevronRight, LoaderCircle } from "lucide-react";
+import { useNavigate } from "@tanstack/react-router";
+import { ChevronRight, LoaderCircle } from "lucide-react";
 import {
   lazy,
   Suspense,
@@ -14,12 +14,14 @@ import {
   type KeyboardEvent,
   type ReactNode,
 } from "react";
-import { TopBar } from "../app/top-bar-slot.tsx";
 import { client } from "../data/client.ts";
 import { projectsQuery } from "../data/queries.ts";
+import { useMay } from "../data/use-may.ts";
 import { Button } from "../ui/button.tsx";
 import { CopyButton } from "../ui/copy.tsx";
+import { Empty } from "../ui/empty.tsx";
 import { Field } from "../ui/field.tsx";
+import { Page } from "../ui/page.tsx";
 import { Problem } from "../ui/problem.tsx";
 import { Select, TextArea } from "../ui/select.tsx";
 import {
@@ -32,7 +34,9 @@ import {
   type Draft,
   type Part,
 } from "./draft.ts";
+import { Outlook } from "./outlook.tsx";
 import { RuntimeChoice } from "./runtime-choice.tsx";
+import { Templates } from "./templates.tsx";
 
 const NewExternal = lazy(() => import("../pages/new-external.tsx").then((module) => ({ default: module.NewExternal })));
 
@@ -70,6 +74,17 @@ const MODELS: Readonly<Record<string, readonly string[]>> = {
 };
 
 export function NewSandboxPage() {
+  const mayOperate = useMay("operate");
+  if (!mayOperate)
+    return (
+      <Page title="New sandbox" back={{ to: "/sandboxes", label: "Sandboxes" }}>
+        <Empty title="Your role may look, and not start a sandbox.">Ask an admin for a token of an operator.</Empty>
+      </Page>
+    );
+  return <NewSandboxForm />;
+}
+
+function NewSandboxForm() {
   const navigate = useNavigate();
   const queries = useQueryClient();
   const projects = useQuery(projectsQuery);
@@ -77,9 +92,6 @@ export function NewSandboxPage() {
   const [isTried, setTried] = useState(false);
   const [isExternal, setExternal] = useState(false);
   const form = useRef<HTMLFormElement>(null);
-  useEffect(() => {
-    document.title = "New sandbox · Drover";
-  }, []);
   useEffect(() => keepDraft(draft), [draft]);
 
   const create = useMutation({
@@ -119,17 +131,8 @@ export function NewSandboxPage() {
   }, [isTried, create.isError]);
 
   return (
-    <div className="h-full overflow-y-auto" tabIndex={-1}>
-      <TopBar>
-        <Link
-          to="/sandboxes"
-          className="-ml-2 inline-flex h-8 items-center gap-1 rounded-lg px-2 text-sm text-ink-2 hover:bg-hover hover:text-ink"
-        >
-          <ChevronLeft size={16} aria-hidden /> Sandboxes
-        </Link>
-        <span className="flex-1" />
-      </TopBar>
-      <div className="mx-auto grid max-w-6xl gap-8 px-4 py-6 md:px-6 xl:grid-cols-[minmax(0,1fr)_22rem]">
+    <Page title="New sandbox" width="wide" back={{ to: "/sandboxes", label: "Sandboxes" }}>
+      <div className="mx-auto grid w-full max-w-6xl gap-8 xl:grid-cols-[minmax(0,1fr)_22rem]">
         <form ref={form} noValidate onSubmit={submit} onKeyDown={onKeyDown} className="flex min-w-0 flex-col gap-6">
           <div className="flex flex-wrap items-baseline justify-between gap-2">
             <h1 className="text-2xl font-semibold tracking-tight">New sandbox</h1>
@@ -149,6 +152,7 @@ export function NewSandboxPage() {
             maxLength={100_000}
             {...bind("prompt")}
           />
+          <Templates draft={draft} onPick={(parts) => setDraft((old) => ({ ...old, ...parts }))} />
           <RuntimeChoice value={draft.runtime} complaint={complaints.runtime} onChange={change("runtime")} />
           <div className="grid gap-4 sm:grid-cols-2">
             <Field
@@ -227,10 +231,13 @@ export function NewSandboxPage() {
             </Button>
           </div>
         </form>
-        <Equivalent draft={draft} />
+        <div className="flex min-w-0 flex-col gap-6 xl:sticky xl:top-6 xl:self-start">
+          <Outlook draft={draft} />
+          <Equivalent draft={draft} />
+        </div>
       </div>
       <Suspense>{isExternal && <NewExternal isOpen onClose={() => setExternal(false)} />}</Suspense>
-    </div>
+    </Page>
   );
 }
 
@@ -270,7 +277,7 @@ function Equivalent({ draft }: { readonly draft: Draft }) {
   const body = useMemo(() => JSON.stringify(toRequest(draft), null, 2), [draft]);
   const curl = `curl -X POST ${location.origin}/api/v1/sandboxes \\\n  -H "Authorization: Bearer $DROVER_TOKEN" \\\n  -H "Content-Type: application/json" \\\n  -d '${body.replaceAll("'", String.raw`'\''`)}'`;
   return (
-    <aside aria-label="The same from a shell" className="min-w-0 xl:sticky xl:top-6 xl:self-start">
+    <aside aria-label="The same from a shell" className="min-w-0">
       <div className="mb-2 flex items-center justify-between">
         <h2 className="text-xs font-semibold text-ink-3">The same from a shell</h2>
         <CopyButton text={curl} name="the command" />
@@ -279,7 +286,7 @@ function Equivalent({ draft }: { readonly draft: Draft }) {
         tabIndex={0}
         role="region"
         aria-label="curl command"
-        className="max-h-[60dvh] overflow-auto rounded-xl border border-line bg-sunken px-3 py-2.5 font-mono text-2xs leading-relaxed break-words whitespace-pre-wrap text-ink-2"
+        className="max-h-[38dvh] overflow-auto rounded-xl border border-line bg-sunken px-3 py-2.5 font-mono text-2xs leading-relaxed break-words whitespace-pre-wrap text-ink-2"
       >
         {curl}
       </pre>

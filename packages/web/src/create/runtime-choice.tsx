@@ -54,7 +54,7 @@ function MissingKey({ runtime }: { readonly runtime: string }) {
       className="flex flex-wrap items-center gap-3 rounded-lg border border-wait/50 bg-wait-soft px-3 py-2 text-xs text-wait-ink"
     >
       <span className="min-w-0 flex-1">The server has no key for {VENDORS[vendor]}'s models yet.</span>
-      <Link to="/settings" className="font-medium underline underline-offset-2">
+      <Link to="/settings" search={{ section: "models" }} className="font-medium underline underline-offset-2">
         Add it in the settings
       </Link>
     </div>

@@ -5,6 +5,7 @@ import { foldSandbox, toActivityLine } from "@drover/contract/views";
 import { create } from "zustand";
 import { client } from "./client.ts";
 import { clearConnection, useConnection } from "./connection.ts";
+import { tellDesktop } from "./desktop-notices.ts";
 import { session } from "./session.ts";
 import { changeSandboxes, queryClient, type SandboxPages } from "./queries.ts";
 
@@ -14,8 +15,11 @@ const BEAT_MS = 5_000;
 const FLUSH_EVERY_MS = 200;
 const SEED_EVENTS = 500;
 
+/** What the monitor reads again. */
+const WATCHED = ["alert", "anomaly", "monitoring_loop"];
+
 /** Sandboxes by their own events; the rest of the work as a reason to look again. */
-const FOLLOWED = ["sandbox", "ticket", "task", "pull_request", "merge_attempt", "branch", "project"];
+const FOLLOWED = ["sandbox", "ticket", "task", "pull_request", "merge_attempt", "branch", "project", ...WATCHED];
 
 export interface Move {
   readonly seq: number;
@@ -109,7 +113,9 @@ const ASKS: ReadonlySet<string> = new Set([
 
 function receive(all: readonly EventFrame[]): void {
   const frames = all.filter((frame) => frame.entity_type === "sandbox");
-  if (frames.length < all.length) readWorkAgain();
+  const watched = all.filter((frame) => WATCHED.includes(frame.entity_type));
+  if (watched.length > 0) void queryClient.invalidateQueries({ queryKey: ["monitor"] });
+  if (frames.length + watched.length < all.length) readWorkAgain();
   const events = frames.map(toEvent);
   fold(events);
   const bySandbox = Map.groupBy(events, (event) => event.sandbox_id);
@@ -121,7 +127,10 @@ function receive(all: readonly EventFrame[]): void {
   const isNews = events.some(
     (event) => event.event_type === "SPAWNED" || (event.event_type === "STATE_CHANGED" && !isListed(event.sandbox_id)),
   );
+  if (events.some(({ event_type: type }) => type === "SPAWNED" || type === "STATE_CHANGED"))
+    void queryClient.invalidateQueries({ queryKey: ["sandbox-counts"] });
   if (isNews) void queryClient.invalidateQueries({ queryKey: ["sandboxes"] });
+  tellDesktop(all);
   useConnection.setState({ lastEventAt: Date.now() });
 }
 

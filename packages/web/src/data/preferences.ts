@@ -10,12 +10,17 @@ interface Preferences {
   readonly density: Density;
   /** Shortcuts of one key, which WCAG 2.1.4 wants to be switched off. */
   readonly hasSingleKeys: boolean;
+  /** Wanted here; the browser must allow it, too. */
+  readonly hasDesktopNotices: boolean;
 }
 
 export const usePreferences = create<Preferences>()(
-  persist((): Preferences => ({ theme: "system", density: "comfortable", hasSingleKeys: true }), {
-    name: "drover.preferences",
-  }),
+  persist(
+    (): Preferences => ({ theme: "system", density: "comfortable", hasSingleKeys: true, hasDesktopNotices: false }),
+    {
+      name: "drover.preferences",
+    },
+  ),
 );
 
 const prefersDark = matchMedia("(prefers-color-scheme: dark)");

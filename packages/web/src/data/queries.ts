@@ -18,6 +18,7 @@ export const queryClient = new QueryClient({
 export interface SandboxFilter {
   readonly status?: readonly SandboxState[] | undefined;
   readonly q?: string | undefined;
+  readonly project?: string | undefined;
 }
 
 const PAGE = 100;
@@ -51,6 +52,7 @@ export const sandboxesQuery = (filter: SandboxFilter) =>
             ...(pageParam === null ? {} : { cursor: pageParam }),
             ...(filter.status === undefined ? {} : { status: [...filter.status] }),
             ...(filter.q === undefined ? {} : { q: filter.q }),
+            ...(filter.project === undefined ? {} : { project_id: filter.project }),
           },
         },
         { signal },
@@ -58,6 +60,18 @@ export const sandboxesQuery = (filter: SandboxFilter) =>
     initialPageParam: null as string | null,
     getNextPageParam: (page) => page.next_cursor,
     structuralSharing: mergePages,
+  });
+
+/** Read again when a sandbox changes its state. */
+export const sandboxCountsQuery = ({ q, project }: SandboxFilter) =>
+  queryOptions({
+    queryKey: ["sandbox-counts", q ?? "", project ?? ""] as const,
+    queryFn: ({ signal }) =>
+      client.countSandboxes(
+        { query: { ...(q === undefined ? {} : { q }), ...(project === undefined ? {} : { project_id: project }) } },
+        { signal },
+      ),
+    placeholderData: (before) => before,
   });
 
 export const sandboxQuery = (sandboxId: string) =>
@@ -79,6 +93,13 @@ export const headQuery = (sandboxId: string) =>
 export const projectsQuery = queryOptions({
   queryKey: ["projects"] as const,
   queryFn: ({ signal }) => client.listProjects({ query: { limit: 500 } }, { signal }),
+  staleTime: 60_000,
+});
+
+/** Looking takes a while: what was seen is good for a minute. */
+export const providersQuery = queryOptions({
+  queryKey: ["providers"] as const,
+  queryFn: ({ signal }) => client.listProviders({}, { signal }),
   staleTime: 60_000,
 });
 

@@ -4,8 +4,10 @@ import { useNavigate } from "@tanstack/react-router";
 import { LoaderCircle, Play, Plus } from "lucide-react";
 import { lazy, Suspense } from "react";
 import { client } from "../data/client.ts";
+import { useMay } from "../data/use-may.ts";
 import { Button } from "../ui/button.tsx";
 import { CopyButton } from "../ui/copy.tsx";
+import { Empty } from "../ui/empty.tsx";
 import { Problem } from "../ui/problem.tsx";
 
 const ClaudeDemo = lazy(() => import("../agents/claude-demo.tsx").then((module) => ({ default: module.ClaudeDemo })));
@@ -19,7 +21,14 @@ export function NoSandbox({ onCreate }: { readonly onCreate: () => void }) {
     mutationFn: (runtime: "scripted" | "claude") => client.startDemo({ body: { runtime } }),
     onSuccess: (sandbox) => navigate({ to: "/sandboxes/$sandboxId", params: { sandboxId: sandbox.id } }),
   });
+  const mayOperate = useMay("operate");
   const curl = toCurl(location.origin);
+  if (!mayOperate)
+    return (
+      <Empty title="No sandbox yet">
+        As soon as somebody starts one you can watch it here. Your role may look, and not start any.
+      </Empty>
+    );
   return (
     <div className="mx-auto flex max-w-2xl flex-col items-center gap-6 py-[10vh] text-center">
       <Herd />

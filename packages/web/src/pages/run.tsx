@@ -38,6 +38,7 @@ import { Problem } from "../ui/problem.tsx";
 import { RunHeader } from "./run-header.tsx";
 import { notify } from "../ui/notify.ts";
 import { Provisioning } from "./provisioning.tsx";
+import { useMoment } from "./use-moment.ts";
 import { RunTabs } from "./run-tabs.tsx";
 
 // Few look into them, and a terminal is heavy: each comes when it is opened.
@@ -89,6 +90,7 @@ function Run({ sandboxId }: { readonly sandboxId: string }) {
       }),
     [navigate, sandboxId],
   );
+  useMoment(sandboxId, search.seq, (e) => change({ seq: undefined, e }));
   const goTo = (tab: RunTab) =>
     void navigate({ search: tab === "activity" ? {} : ({ tab } satisfies RunSearch), replace: true });
   useKeys({

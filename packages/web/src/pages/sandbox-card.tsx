@@ -4,11 +4,12 @@ import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { memo } from "react";
 import { toBeatSeries, toMoves, useFleet, type FleetEntry, type Move } from "../data/fleet.ts";
-import { formatAge, formatClock, formatCount, plural } from "../data/format.ts";
+import { formatAge, formatClock, formatCost, formatCount, plural } from "../data/format.ts";
 import { useNow } from "../data/now.ts";
 import { lastEventsQuery } from "../data/queries.ts";
 import { toTitle } from "../data/sandbox-title.ts";
 import { cx } from "../ui/class-names.ts";
+import { GuardianMark } from "../ui/guardian-mark.tsx";
 import { Liveness } from "../ui/liveness.tsx";
 import { StateBadge } from "../ui/state-badge.tsx";
 import { UnsafeBadge } from "../ui/unsafe-badge.tsx";
@@ -29,6 +30,7 @@ export const SandboxCard = memo(function SandboxCard({ sandbox, project }: CardP
         <StateBadge state={sandbox.state} />
         <Liveness state={sandbox.state} lastAt={sandbox.last_heartbeat_at} />
         <UnsafeBadge enforcedBy={sandbox.enforced_by} />
+        <GuardianMark sandboxId={sandbox.id} />
         <span className="flex-1" />
         <Beats entry={entry} />
       </div>
@@ -47,6 +49,9 @@ export const SandboxCard = memo(function SandboxCard({ sandbox, project }: CardP
       <p className="mt-auto flex items-center gap-3 border-t border-line pt-2.5 text-xs text-ink-3 tabular-nums">
         <span>turn {sandbox.turn}</span>
         <span>{plural(sandbox.event_count, "event")}</span>
+        {sandbox.tokens.total > 0 && (
+          <span>{sandbox.cost_usd === null ? "no price" : formatCost(sandbox.cost_usd)}</span>
+        )}
         <span className="flex-1" />
         <Age since={sandbox.created_at} />
       </p>

@@ -2,10 +2,16 @@
 import { ACTIONS, type ActionName } from "../app/actions.ts";
 import { cx } from "./class-names.ts";
 
+const MOD = /mac|iphone|ipad/i.test(navigator.userAgent) ? "⌘" : "Ctrl";
+
+/** The keys as they are drawn, one word each. */
+export const toKeycaps = (action: ActionName): readonly string[] =>
+  ACTIONS[action].keys.split(/[ +](?=.)/).map((key) => (key === "Mod" ? MOD : key));
+
 export function Kbd({ action, className }: { readonly action: ActionName; readonly className?: string }) {
   return (
     <span className={cx("inline-flex gap-0.5 max-md:hidden", className)} aria-hidden>
-      {ACTIONS[action].keys.split(" ").map((key, at) => (
+      {toKeycaps(action).map((key, at) => (
         <kbd
           key={`${key}${at}`}
           className="inline-grid h-4.5 min-w-4.5 place-items-center rounded border border-current/25 px-1 font-mono text-2xs leading-none opacity-80"

@@ -1,33 +1,31 @@
 /** The wall: what waits for a person, and every sandbox that works, live. */
-import { TERMINAL_SANDBOX_STATES, VERBS_OF_ROLE, type Sandbox } from "@drover/contract";
+import { TERMINAL_SANDBOX_STATES, type Sandbox } from "@drover/contract";
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
-import { Link, useNavigate } from "@tanstack/react-router";
-import { Plus } from "lucide-react";
+import { Link } from "@tanstack/react-router";
 import { lazy, Suspense, useEffect, useMemo, useState } from "react";
 import { useKeys } from "../app/keys.ts";
 import { TopBar } from "../app/top-bar-slot.tsx";
 import { formatCount } from "../data/format.ts";
-import { projectsQuery, sandboxesQuery, whoamiQuery } from "../data/queries.ts";
-import { NoSandbox } from "../pages/no-sandbox.tsx";
+import { projectsQuery, sandboxesQuery } from "../data/queries.ts";
+import { useMay } from "../data/use-may.ts";
+import { NewSandboxButton } from "../pages/new-sandbox-button.tsx";
 import { CardSkeletons, SandboxCard } from "../pages/sandbox-card.tsx";
-import { Button } from "../ui/button.tsx";
+import { walkSandboxes } from "../pages/walk-sandboxes.ts";
 import { Problem } from "../ui/problem.tsx";
-import { Tooltip } from "../ui/tooltip.tsx";
 import { useNeeds } from "./needs.ts";
 
 const NewExternal = lazy(() => import("../pages/new-external.tsx").then((module) => ({ default: module.NewExternal })));
+const NoSandbox = lazy(() => import("../pages/no-sandbox.tsx").then((module) => ({ default: module.NoSandbox })));
 const NeedsYou = lazy(() => import("./needs-you.tsx").then((module) => ({ default: module.NeedsYou })));
 
 const NONE: readonly Sandbox[] = [];
 const isOver = ({ state }: Sandbox) => TERMINAL_SANDBOX_STATES.has(state) || state === "completed";
 
 export function WallPage() {
-  const navigate = useNavigate();
   const [isExternal, setExternal] = useState(false);
   const list = useInfiniteQuery(sandboxesQuery({}));
   const projects = useQuery(projectsQuery);
-  const whoami = useQuery(whoamiQuery);
-  const mayOperate = whoami.data === undefined || VERBS_OF_ROLE[whoami.data.role].includes("operate");
+  const mayOperate = useMay("operate");
   const all = useMemo(() => list.data?.pages.flatMap((page) => page.items) ?? NONE, [list.data]);
   const open = useMemo(() => all.filter((sandbox) => !isOver(sandbox)), [all]);
   const failed = all.filter(({ state }) => state === "failed").length;
@@ -39,12 +37,7 @@ export function WallPage() {
   useEffect(() => {
     document.title = needs.length === 0 ? "Drover" : `(${needs.length}) Drover`;
   }, [needs.length]);
-  const moveBy = (step: number) => {
-    const links = [...document.querySelectorAll<HTMLElement>("[data-sandbox-link]")];
-    const at = links.indexOf(document.activeElement as HTMLElement);
-    links[Math.max(0, Math.min(links.length - 1, at + step))]?.focus();
-  };
-  useKeys({ nextSandbox: () => moveBy(1), previousSandbox: () => moveBy(-1) });
+  useKeys({ nextSandbox: () => walkSandboxes(1), previousSandbox: () => walkSandboxes(-1) });
   return (
     <div className="h-full overflow-y-auto" tabIndex={-1}>
       <TopBar>
@@ -58,13 +51,7 @@ export function WallPage() {
           )}
         </p>
         <span className="flex-1" />
-        <Tooltip label="New sandbox" action="create">
-          <Button look="solid" onClick={() => void navigate({ to: "/sandboxes/new" })}>
-            <Plus size={16} aria-hidden />
-            <span className="max-sm:sr-only">New</span>
-            <span className="sr-only"> sandbox</span>
-          </Button>
-        </Tooltip>
+        {mayOperate && <NewSandboxButton />}
       </TopBar>
       <div className="mx-auto max-w-[1500px] px-4 py-5 md:px-6">
         {list.isPending && <CardSkeletons />}
@@ -76,7 +63,11 @@ export function WallPage() {
             <NeedsYou needs={needs} mayOperate={mayOperate} />
           </Suspense>
         )}
-        {list.isSuccess && all.length === 0 && <NoSandbox onCreate={() => setExternal(true)} />}
+        {list.isSuccess && all.length === 0 && (
+          <Suspense fallback={<div className="skeleton h-72" />}>
+            <NoSandbox onCreate={() => setExternal(true)} />
+          </Suspense>
+        )}
         {list.isSuccess && all.length > 0 && open.length === 0 && (
           <p className="py-16 text-center text-sm text-ink-2">
             No sandbox is open.{" "}

@@ -20,7 +20,7 @@ import { Problem } from "../ui/problem.tsx";
 import { PullBadge } from "./badges.tsx";
 import { Loading, PageFrame, Panel } from "./page-frame.tsx";
 import { pullQuery } from "./queries.ts";
-import { useMayOperate } from "./use-may-operate.ts";
+import { useMay } from "../data/use-may.ts";
 
 const LOOK_AGAIN_MS = 2_000;
 
@@ -42,7 +42,7 @@ export function PullPage() {
 }
 
 function Opened({ pull }: { readonly pull: PullRequestDetail }) {
-  const mayOperate = useMayOperate();
+  const mayOperate = useMay("operate");
   return (
     <PageFrame
       title={`#${pull.number} ${pull.title}`}
@@ -254,7 +254,7 @@ function Files({ pull }: { readonly pull: PullRequestDetail }) {
             </li>
           ))}
         </ul>
-        <div className="flex min-h-0 min-w-0 flex-1 flex-col">
+        <div className="flex min-h-0 min-w-0 flex-1 flex-col max-md:h-[60dvh] max-md:flex-none">
           {lines.length === 0 ? (
             <p className="p-4 text-xs text-ink-3">
               {file.is_binary

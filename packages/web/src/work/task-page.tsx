@@ -25,7 +25,7 @@ import { PriorityMark, TaskBadge } from "./badges.tsx";
 import { Loading, PageFrame, Panel } from "./page-frame.tsx";
 import { attemptsQuery, taskQuery, tasksQuery, ticketQuery } from "./queries.ts";
 import { TaskList } from "./task-list.tsx";
-import { useMayOperate } from "./use-may-operate.ts";
+import { useMay } from "../data/use-may.ts";
 
 export function TaskPage() {
   const { taskId } = useParams({ from: "/inside/work/tasks/$taskId" });
@@ -40,7 +40,7 @@ export function TaskPage() {
 }
 
 function Opened({ task }: { readonly task: Task }) {
-  const mayOperate = useMayOperate();
+  const mayOperate = useMay("operate");
   const attempts = useQuery(attemptsQuery(task.id));
   const siblings = useQuery(tasksQuery({ ticketId: task.ticket_id }));
   const ticket = useQuery(ticketQuery(task.ticket_id));

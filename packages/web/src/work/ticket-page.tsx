@@ -19,7 +19,7 @@ import { Loading, PageFrame, Panel } from "./page-frame.tsx";
 import { tasksQuery, ticketGraphQuery, ticketQuery } from "./queries.ts";
 import { TaskList } from "./task-list.tsx";
 import { TicketGit } from "./ticket-git.tsx";
-import { useMayOperate } from "./use-may-operate.ts";
+import { useMay } from "../data/use-may.ts";
 
 const Dag = lazy(() => import("./dag.tsx").then((module) => ({ default: module.Dag })));
 
@@ -36,7 +36,7 @@ export function TicketPage() {
 }
 
 function Opened({ ticket }: { readonly ticket: Ticket }) {
-  const mayOperate = useMayOperate();
+  const mayOperate = useMay("operate");
   const tasks = useQuery(tasksQuery({ ticketId: ticket.id }));
   const graph = useQuery(ticketGraphQuery(ticket.id));
   const [isAsking, setAsking] = useState(false);

@@ -1,6 +1,6 @@
 /** Moving tickets: at once on the page, taken back when the server refuses. */
 import type { Ticket, TicketChange, TicketStatus } from "@drover/contract";
-import type { TicketPriority } from "@drover/contract/views";
+import { TICKET_MOVES, type TicketPriority } from "@drover/contract/views";
 import { client } from "../data/client.ts";
 import { queryClient } from "../data/queries.ts";
 import { notify } from "../ui/notify.ts";
@@ -31,11 +31,28 @@ async function send(ticket: Ticket, { status, priority }: Move): Promise<void> {
     await client.transitionTicket({ params, body: { to_status: status } });
 }
 
-export async function moveTicket(ticket: Ticket, move: Move): Promise<void> {
-  change(ticket.id, move);
-  await send(ticket, move).catch((error: unknown) => {
-    change(ticket.id, { status: ticket.status, priority: ticket.priority });
-    notify.bad(`Not moved: ${error instanceof Error ? error.message : "something unexpected went wrong"}`);
-  });
+/** Whether the machine has a way back, so that it can be offered. */
+const isReversible = (ticket: Ticket, { status = ticket.status }: Move): boolean =>
+  status === ticket.status || TICKET_MOVES[status].includes(ticket.status);
+
+function offerWayBack(ticket: Ticket, move: Move): void {
+  const what = move.status === undefined || move.status === ticket.status ? move.priority?.toLowerCase() : move.status;
+  const text = `${ticket.title} is now ${what ?? ticket.status}`;
+  if (!isReversible(ticket, move)) return notify.good(text);
+  notify.undoable(text, () => void moveTicket({ ...ticket, ...move }, ticket, true));
+}
+
+export async function moveTicket(ticket: Ticket, move: Move, isUndo = false): Promise<void> {
+  const wanted: Move = {
+    ...(move.status === undefined ? {} : { status: move.status }),
+    ...(move.priority === undefined ? {} : { priority: move.priority }),
+  };
+  change(ticket.id, wanted);
+  await send(ticket, wanted)
+    .then(() => isUndo || offerWayBack(ticket, wanted))
+    .catch((error: unknown) => {
+      change(ticket.id, { status: ticket.status, priority: ticket.priority });
+      notify.bad(`Not moved: ${error instanceof Error ? error.message : "something unexpected went wrong"}`);
+    });
   await queryClient.invalidateQueries({ queryKey: ticketsQuery(undefined).queryKey.slice(0, 2) });
 }

@@ -2,7 +2,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { Plus } from "lucide-react";
-import { lazy, Suspense, useEffect, useMemo, useState } from "react";
+import { lazy, Suspense, useEffect, useMemo } from "react";
 import { useKeys } from "../app/keys.ts";
 import { TopBar } from "../app/top-bar-slot.tsx";
 import { projectsQuery } from "../data/queries.ts";
@@ -15,7 +15,7 @@ import { Board } from "./board.tsx";
 import { NewTicket } from "./new-ticket.tsx";
 import { projectGraphQuery, tasksQuery, ticketsQuery } from "./queries.ts";
 import { TaskList } from "./task-list.tsx";
-import { useMayOperate } from "./use-may-operate.ts";
+import { useMay } from "../data/use-may.ts";
 
 const Dag = lazy(() => import("./dag.tsx").then((module) => ({ default: module.Dag })));
 
@@ -28,8 +28,7 @@ const VIEWS: readonly { readonly value: WorkView; readonly label: string }[] = [
 export function WorkPage() {
   const search = parseWorkSearch(useSearch({ from: "/inside/work" }));
   const navigate = useNavigate({ from: "/work" });
-  const mayOperate = useMayOperate();
-  const [isAsking, setAsking] = useState(false);
+  const mayOperate = useMay("operate");
   const projects = useQuery(projectsQuery);
   const { project, view = "board" } = search;
   const tickets = useQuery(ticketsQuery(project));
@@ -37,9 +36,10 @@ export function WorkPage() {
   useEffect(() => {
     document.title = "Work · Drover";
   }, []);
-  useKeys({ newTicket: () => mayOperate && setAsking(true) });
-  const change = (part: { project?: string | undefined; view?: WorkView | undefined }) =>
+  useKeys({ newTicket: () => mayOperate && ask() });
+  const change = (part: { project?: string | undefined; view?: WorkView | undefined; new?: true | undefined }) =>
     void navigate({ search: (old) => parseWorkSearch({ ...old, ...part }), replace: true });
+  const ask = () => change({ new: true });
   const isEmpty = tickets.data?.items.length === 0;
   const shownProject = project ?? projects.data?.items.find((one) => one.is_default)?.id;
 
@@ -63,7 +63,7 @@ export function WorkPage() {
         <span className="flex-1" />
         {mayOperate && (
           <Tooltip label="New ticket" action="newTicket">
-            <Button look="solid" onClick={() => setAsking(true)}>
+            <Button look="solid" onClick={ask}>
               <Plus size={16} aria-hidden />
               <span className="max-sm:sr-only">New ticket</span>
             </Button>
@@ -82,7 +82,7 @@ export function WorkPage() {
         <Problem error={tickets.error} what="The tickets could not be read" onRetry={() => void tickets.refetch()} />
       )}
       {tickets.isPending && <div className="skeleton mx-6 h-72" role="status" aria-label="Loading tickets" />}
-      {isEmpty && view === "board" && <NoTicket mayOperate={mayOperate} onCreate={() => setAsking(true)} />}
+      {isEmpty && view === "board" && <NoTicket mayOperate={mayOperate} onCreate={ask} />}
       {tickets.data !== undefined && !isEmpty && view === "board" && (
         <Board tickets={tickets.data.items} tasks={tasks.data?.items ?? []} mayMove={mayOperate} />
       )}
@@ -104,7 +104,11 @@ export function WorkPage() {
         </div>
       )}
       {view === "graph" && shownProject !== undefined && <ProjectGraph projectId={shownProject} />}
-      <NewTicket isOpen={isAsking} projectId={project} onClose={() => setAsking(false)} />
+      <NewTicket
+        isOpen={search.new === true && mayOperate}
+        projectId={project}
+        onClose={() => change({ new: undefined })}
+      />
     </div>
   );
 }

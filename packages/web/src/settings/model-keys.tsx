@@ -10,7 +10,7 @@ import { Dialog } from "../ui/dialog.tsx";
 import { Field } from "../ui/field.tsx";
 import { notify } from "../ui/notify.ts";
 import { Problem } from "../ui/problem.tsx";
-import { Section } from "./section.tsx";
+import { Section } from "../pages/section.tsx";
 
 const VENDORS = { anthropic: "Anthropic", openai: "OpenAI", gemini: "Google Gemini" } as const;
 

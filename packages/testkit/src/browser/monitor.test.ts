@@ -1,0 +1,87 @@
+/** The monitor: figures lead to what is behind them, evidence leads to the event, and the address keeps what one looks at. */
+import { createClient } from "@drover/client";
+import { expect } from "vitest";
+import { ADMIN_TOKEN, eventually, test } from "./browser.ts";
+import { say } from "./fake-worker.ts";
+
+test("an event named as evidence is one address away: the run opens at it", async ({ page, product }) => {
+  const worker = await product.startWorker({ prompt: "Cited" });
+  const other = await product.startWorker({ prompt: "Counts the log on" });
+  await other.post(say("one"), say("two"), say("three"));
+  await worker.post(say("before"), say("the evidence itself"), say("after"));
+  const { events } = await createClient({ baseUrl: product.url, token: ADMIN_TOKEN }).listSandboxEvents({
+    params: { sandbox_id: worker.created.id },
+    query: {},
+  });
+  const cited = events.find(({ event_data: data }) => data["content"] === "the evidence itself");
+  expect(cited?.seq).not.toBe(cited?.sandbox_seq);
+  await page.goto(`${product.url}/sandboxes/${worker.id}?seq=${cited?.seq}`);
+  await eventually(() => new URL(page.url()).search).toBe(`?e=${cited?.sandbox_seq}`);
+  await page.locator(`article[data-seq="${cited?.sandbox_seq}"]`).getByText("the evidence itself").waitFor();
+});
+
+test("figures lead to the list behind them; tab and range are in the address and survive a reload", async ({
+  page,
+  product,
+}) => {
+  const worker = await product.startWorker({ prompt: "Counted by the monitor" });
+  await worker.post(say("working"));
+  await page.goto(product.url);
+  await page.getByText("Counted by the monitor").waitFor();
+  await page.keyboard.press("g");
+  await page.keyboard.press("m");
+  await page.getByRole("heading", { name: "Monitor" }).waitFor();
+  await page.getByRole("group", { name: "Range" }).getByText("24h").click();
+  await page.locator('[data-chart="Active sandboxes"]').waitFor();
+  await page.reload();
+  expect(new URL(page.url()).search).toBe("?range=24h");
+  await page.getByRole("radio", { name: "24h", checked: true }).waitFor();
+  await page
+    .getByTestId("figures")
+    .getByRole("link", { name: /agents at work/ })
+    .click();
+  await page.getByRole("button", { name: /^Working/, pressed: true }).waitFor();
+  await page.getByText("Counted by the monitor").waitFor();
+  await page.goBack();
+  await page.getByRole("link", { name: "Supervision" }).click();
+  await page.locator("[data-loop=run-guardian]").waitFor();
+  expect(new URL(page.url()).search).toBe("?tab=passes");
+});
+
+test("a chart is read by keyboard: the arrows move one crosshair over all of them", async ({ page, product }) => {
+  await page.goto(`${product.url}/monitor`);
+  const chart = page.locator('[data-chart="Active sandboxes"]');
+  await chart.getByRole("img").focus();
+  await page.keyboard.press("ArrowLeft");
+  // A day and a time stand below each chart as soon as the crosshair stands somewhere.
+  await chart.getByText(/\d{4}, \d\d:\d\d: /).waitFor();
+  await page
+    .locator('[data-chart="Cost"]')
+    .getByText(/\d{4}, \d\d:\d\d: /)
+    .waitFor();
+});
+
+test("a rule over a figure is made, switched off and taken away", async ({ page, product }) => {
+  const client = createClient({ baseUrl: product.url, token: ADMIN_TOKEN });
+  await page.goto(`${product.url}/monitor?tab=alerts`);
+  await page.getByRole("button", { name: "New rule" }).click();
+  const form = page.getByRole("dialog", { name: "New rule" });
+  await form.getByLabel("Name").fill("Too many wait");
+  await form.getByLabel("Limit").fill("many");
+  await form.getByText("A number.").waitFor();
+  await form.getByLabel("Limit").fill("20");
+  await form.getByLabel("For minutes").fill("5");
+  await form.getByRole("button", { name: "Create rule" }).click();
+  const line = page.locator('[data-rule="Too many wait"]');
+  await line.getByText("queue depth above 20 for 5m 00s").waitFor();
+  const read = async () =>
+    (await client.listAlertRules({ query: { limit: 100 } })).items.filter(({ name }) => name === "Too many wait");
+  expect(await read()).toMatchObject([{ metric: "queue_depth", threshold: 20, for_seconds: 300, enabled: true }]);
+  await line.getByRole("button", { name: "Switch off" }).click();
+  await line.getByRole("button", { name: "Switch on" }).waitFor();
+  expect(await read()).toMatchObject([{ enabled: false }]);
+  await line.getByRole("button", { name: "Remove Too many wait" }).click();
+  await page.getByRole("alertdialog").getByRole("button", { name: "Remove" }).click();
+  await eventually(() => line.count()).toBe(0);
+  expect(await read()).toEqual([]);
+});

@@ -1,0 +1,115 @@
+/** One agent: how its runs went, what they cost and took, who works now, and how their workers beat. */
+import { useQuery } from "@tanstack/react-query";
+import { Link, useParams } from "@tanstack/react-router";
+import { formatAge, formatCost, formatCount, formatShort, formatSpan } from "../data/format.ts";
+import { useNow } from "../data/now.ts";
+import { toTitle } from "../data/sandbox-title.ts";
+import { useMay } from "../data/use-may.ts";
+import { Section } from "../pages/section.tsx";
+import { Empty } from "../ui/empty.tsx";
+import { Liveness } from "../ui/liveness.tsx";
+import { Page } from "../ui/page.tsx";
+import { Problem } from "../ui/problem.tsx";
+import { StateBadge } from "../ui/state-badge.tsx";
+import { OutcomeStrip } from "./outcome-strip.tsx";
+import { PackageState, RemovePackage } from "./package-state.tsx";
+import { packagesQuery } from "./queries.ts";
+import { LATELY, latelyQuery, toRecord } from "./runs-of-agents.ts";
+
+const SHOWN = 50;
+const STRIP = 60;
+
+export function AgentPage() {
+  const { agentName } = useParams({ from: "/inside/agents/$agentName" });
+  const packages = useQuery(packagesQuery);
+  const lately = useQuery({
+    ...latelyQuery,
+    select: (page) => toRecord(page.items.filter(({ runtime }) => (runtime ?? "external") === agentName)),
+  });
+  const mayOperate = useMay("operate");
+  const now = useNow();
+  const item = packages.data?.items.find(({ name }) => name === agentName);
+  const title = item?.title ?? agentName;
+  const record = lately.data;
+  return (
+    <Page title={title} width="middle" back={{ to: "/agents", label: "Agents" }}>
+      <header className="flex flex-wrap items-center gap-x-4 gap-y-2">
+        <h1 className="min-w-0 flex-1 text-xl font-semibold tracking-tight">{title}</h1>
+        {item !== undefined && (
+          <>
+            <code className="font-mono text-xs text-ink-3">
+              {item.npm_package}@{item.version}
+            </code>
+            <PackageState item={item} />
+            <RemovePackage item={item} />
+          </>
+        )}
+      </header>
+      {lately.isError && (
+        <Problem error={lately.error} what="Its runs could not be read" onRetry={() => void lately.refetch()} />
+      )}
+      {record === undefined && !lately.isError && <div className="skeleton h-64" />}
+      {record !== undefined && (
+        <>
+          <dl className="grid grid-cols-2 gap-x-8 gap-y-4 sm:grid-cols-5">
+            <Figure name="at work" value={formatCount(record.working)} />
+            <Figure name="went well" value={record.success === null ? "—" : `${Math.round(record.success * 100)}%`} />
+            <Figure name="failed" value={formatCount(record.failed)} />
+            <Figure name="took, mostly" value={record.medianMs === null ? "—" : formatSpan(record.medianMs)} />
+            <Figure name={`spent, ${formatShort(record.tokens)} tokens`} value={formatCost(record.costUsd)} />
+          </dl>
+          {record.runs.length > 1 && (
+            <div className="flex items-center gap-3">
+              <OutcomeStrip runs={record.runs} most={STRIP} />
+              <span className="text-xs text-ink-3">the last runs</span>
+            </div>
+          )}
+          <Section title="Runs">
+            {record.runs.length === 0 && (
+              <Empty
+                title="It has not worked yet"
+                action={
+                  mayOperate && (
+                    <Link
+                      to="/sandboxes/new"
+                      className="text-sm font-medium text-live-ink underline underline-offset-2"
+                    >
+                      Give it something to do
+                    </Link>
+                  )
+                }
+              />
+            )}
+            {record.runs.slice(0, SHOWN).map((run) => (
+              <div key={run.id} className="flex items-center gap-x-4 px-4 py-2">
+                <StateBadge state={run.state} />
+                <Link
+                  to="/sandboxes/$sandboxId"
+                  params={{ sandboxId: run.id }}
+                  className="min-w-0 flex-1 truncate rounded text-sm hover:underline"
+                >
+                  {toTitle(run)}
+                </Link>
+                <Liveness state={run.state} lastAt={run.last_heartbeat_at} />
+                <span className="hidden w-16 text-right text-xs text-ink-3 tabular-nums sm:inline">
+                  {run.tokens.total === 0 ? "" : run.cost_usd === null ? "no price" : formatCost(run.cost_usd)}
+                </span>
+                <time className="w-10 text-right text-xs text-ink-3 tabular-nums" dateTime={run.created_at}>
+                  {formatAge(now - Date.parse(run.created_at))}
+                </time>
+              </div>
+            ))}
+          </Section>
+          <p className="text-xs text-ink-3">Figures are of the newest {formatCount(LATELY)} sandboxes.</p>
+        </>
+      )}
+    </Page>
+  );
+}
+
+const Figure = ({ name, value }: { readonly name: string; readonly value: string }) => (
+  <div className="flex flex-col-reverse">
+    <dt className="text-xs text-ink-3">{name}</dt>
+    <dd className="text-2xl font-semibold tracking-tight tabular-nums">{value}</dd>
+  </div>
+);

@@ -1,0 +1,76 @@
+/** What the monitor's pages read: again and again while somebody looks, and at once when the stream tells of it. */
+import { queryOptions } from "@tanstack/react-query";
+import { client } from "../data/client.ts";
+import type { MonitorRange } from "../search-params.ts";
+
+const EVERY_MS = 10_000;
+const SHOWN = 100;
+
+export const healthQuery = queryOptions({
+  queryKey: ["monitor", "health"] as const,
+  queryFn: ({ signal }) => client.getMonitorHealth({}, { signal }),
+  refetchInterval: EVERY_MS,
+});
+
+export const dashboardQuery = queryOptions({
+  queryKey: ["monitor", "dashboard"] as const,
+  queryFn: ({ signal }) => client.getDashboard({}, { signal }),
+  refetchInterval: EVERY_MS,
+});
+
+export const analysesQuery = queryOptions({
+  queryKey: ["monitor", "analyses"] as const,
+  queryFn: ({ signal }) => client.listAnalyses({ query: { limit: SHOWN } }, { signal }),
+  refetchInterval: EVERY_MS,
+});
+
+export const interventionsQuery = queryOptions({
+  queryKey: ["monitor", "interventions"] as const,
+  queryFn: ({ signal }) => client.listInterventions({ query: { limit: SHOWN } }, { signal }),
+  refetchInterval: EVERY_MS,
+});
+
+export const conductorQuery = queryOptions({
+  queryKey: ["monitor", "conductor"] as const,
+  queryFn: ({ signal }) => client.listConductorAnalyses({ query: { limit: SHOWN } }, { signal }),
+  refetchInterval: EVERY_MS,
+});
+
+const SECONDS: Readonly<Record<MonitorRange, number>> = { "1h": 3_600, "6h": 21_600, "24h": 86_400, "7d": 604_800 };
+
+const POINTS = 120;
+
+/** Figures over time, up to now. */
+export const metricsQuery = (range: MonitorRange) =>
+  queryOptions({
+    queryKey: ["monitor", "metrics", range] as const,
+    queryFn: ({ signal }) => {
+      const from = new Date(Date.now() - SECONDS[range] * 1_000).toISOString();
+      return client.getMetrics({ query: { from, points: POINTS } }, { signal });
+    },
+    refetchInterval: EVERY_MS,
+    placeholderData: (before) => before,
+  });
+
+export const anomaliesQuery = queryOptions({
+  queryKey: ["monitor", "anomalies"] as const,
+  queryFn: ({ signal }) => client.listAnomalies({ query: { limit: SHOWN, hours: 168 } }, { signal }),
+  refetchInterval: EVERY_MS,
+});
+
+export const statusQuery = queryOptions({
+  queryKey: ["monitor", "status"] as const,
+  queryFn: ({ signal }) => client.getMonitorStatus({}, { signal }),
+  refetchInterval: EVERY_MS,
+});
+
+export const alertsQuery = queryOptions({
+  queryKey: ["monitor", "alerts"] as const,
+  queryFn: ({ signal }) => client.listAlerts({ query: { limit: SHOWN } }, { signal }),
+  refetchInterval: EVERY_MS,
+});
+
+export const alertRulesQuery = queryOptions({
+  queryKey: ["monitor", "alert-rules"] as const,
+  queryFn: ({ signal }) => client.listAlertRules({ query: { limit: SHOWN } }, { signal }),
+});

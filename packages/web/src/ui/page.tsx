@@ -1,0 +1,57 @@
+/** The frame of a page: its name in the tab and in the top bar, what can be done there, and a scroller that returns to its place. */
+import { Link } from "@tanstack/react-router";
+import { ChevronLeft } from "lucide-react";
+import { useEffect, type ReactNode } from "react";
+import { TopBar } from "../app/top-bar-slot.tsx";
+import { cx } from "./class-names.ts";
+
+/** Pages that others stand below. */
+interface Back {
+  readonly to: "/" | "/sandboxes" | "/work" | "/agents" | "/settings" | "/monitor";
+  readonly label: string;
+}
+
+interface PageProps {
+  readonly title: string;
+  /** A page below another one: the way back stands in place of the heading. */
+  readonly back?: Back;
+  /** Beside the heading, in the top bar. */
+  readonly beside?: ReactNode;
+  readonly actions?: ReactNode;
+  readonly width?: "text" | "middle" | "wide";
+  readonly children: ReactNode;
+}
+
+const WIDTHS = { text: "max-w-3xl", middle: "max-w-5xl", wide: "max-w-[1500px]" } as const;
+
+function BackLink({ to, label }: Back) {
+  return (
+    <Link
+      to={to}
+      className="-ml-2 inline-flex h-8 items-center gap-1 rounded-lg px-2 text-sm text-ink-2 hover:bg-hover hover:text-ink"
+    >
+      <ChevronLeft size={16} aria-hidden /> {label}
+    </Link>
+  );
+}
+
+export function Page({ title, back, beside, actions, width = "middle", children }: PageProps) {
+  useEffect(() => {
+    document.title = `${title} · Drover`;
+  }, [title]);
+  return (
+    <div className="h-full overflow-y-auto" tabIndex={-1} data-scroll-restoration-id="page">
+      <TopBar>
+        {back === undefined ? (
+          <h1 className="text-base font-semibold tracking-tight">{title}</h1>
+        ) : (
+          <BackLink {...back} />
+        )}
+        {beside}
+        <span className="flex-1" />
+        {actions}
+      </TopBar>
+      <div className={cx("mx-auto flex flex-col gap-8 px-4 py-6 md:px-6", WIDTHS[width])}>{children}</div>
+    </div>
+  );
+}

@@ -1,0 +1,51 @@
+/** Which pages are pictured, and what stands on each when it is whole. */
+import type { Page } from "playwright-core";
+import type { DemoWork } from "./demo-work.ts";
+
+export interface DemoIds extends DemoWork {
+  readonly sandboxes: readonly string[];
+  readonly projectId: string;
+}
+
+export interface Shot {
+  readonly name: string;
+  readonly path: string;
+  /** A text that tells that the page is there. */
+  readonly shows: string | RegExp;
+  readonly act?: (page: Page) => Promise<void>;
+  readonly isLoggedOut?: true;
+}
+
+async function find(page: Page, typed: string): Promise<void> {
+  await page.keyboard.press("Control+k");
+  await page.getByRole("combobox", { name: "Find anything" }).fill(typed);
+  await page.getByRole("option").first().waitFor();
+}
+
+export const listShots = ({ sandboxes, ticketId, taskId, pullId }: DemoIds): readonly Shot[] => [
+  { name: "login", path: "/login", shows: "Log in", isLoggedOut: true },
+  { name: "wall", path: "/", shows: "passkey" },
+  { name: "sandboxes", path: "/sandboxes", shows: "passkey" },
+  { name: "run", path: `/sandboxes/${sandboxes[0] ?? ""}`, shows: "WebAuthn" },
+  { name: "new-sandbox", path: "/sandboxes/new", shows: "What should the agent do?" },
+  { name: "board", path: "/work", shows: "Log in with a passkey" },
+  { name: "graph", path: `/work/tickets/${ticketId}`, shows: "What waits for what" },
+  { name: "task", path: `/work/tasks/${taskId}`, shows: "Endpoints for the login" },
+  { name: "pull-request", path: `/work/pulls/${pullId}`, shows: "proof.ts" },
+  { name: "monitor", path: "/monitor", shows: "agents at work" },
+  { name: "guardian", path: "/monitor?tab=guardian", shows: "Interventions" },
+  { name: "conductor", path: "/monitor?tab=conductor", shows: "Analyses" },
+  { name: "palette", path: "/", shows: "passkey", act: (page) => find(page, "log") },
+  { name: "keyboard", path: "/", shows: "passkey", act: (page) => page.keyboard.press("?") },
+  { name: "agent", path: "/agents/claude", shows: "Runs" },
+  { name: "agents", path: "/agents", shows: "Scripted" },
+  { name: "costs", path: "/costs", shows: "By model" },
+  { name: "settings", path: "/settings", shows: "Appearance" },
+  { name: "projects", path: "/settings?section=projects", shows: "storefront" },
+  { name: "providers", path: "/settings?section=providers", shows: "This machine" },
+  { name: "models", path: "/settings?section=models", shows: "Anthropic" },
+  { name: "webhooks", path: "/settings?section=webhooks", shows: "New webhook" },
+  { name: "access", path: "/settings?section=access", shows: "New token" },
+  { name: "anomalies", path: "/monitor?tab=anomalies", shows: "seven days" },
+  { name: "supervision", path: "/monitor?tab=passes", shows: "How it is set" },
+];
