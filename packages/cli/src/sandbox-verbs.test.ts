@@ -129,7 +129,7 @@ describe("in a sandbox", { timeout: 60_000 }, () => {
     const { context, out } = toContext(server, { width: 200 });
     expect(await runCommand(context, ["show", local])).toBe(0);
     expect(out.find((line) => line.startsWith("limits"))).toMatch(
-      /4 GiB memory \(\w+\), 2 cores \(\w+\), 8 GiB disk \(/,
+      /4 GiB memory \(default, \w+\), 2 cores \(default, \w+\), 8 GiB disk \(default, /,
     );
   });
 });
