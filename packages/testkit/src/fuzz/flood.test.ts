@@ -1,10 +1,10 @@
 /** Requests that know the contract and break it: none fails, hangs or says a secret. `npm run fuzz` sends a hundred thousand. */
-import { randomInt } from "node:crypto";
 import { expect, test } from "vitest";
 import { ADMIN_TOKEN, startTestServer } from "../server.ts";
 import { floodWithGarbage } from "./flood.ts";
 
-const seed = Number(process.env.FUZZ_SEED ?? randomInt(2 ** 31));
+/** The same one each time: what nobody has sent before is for `npm run fuzz`. */
+const seed = Number(process.env.FUZZ_SEED ?? 1);
 const requests = Number(process.env.FUZZ_REQUESTS ?? 1_000);
 
 test(`garbage at every endpoint gets an answer below 500 (seed ${seed})`, async () => {
