@@ -5,6 +5,7 @@ import { openDocker } from "../packages/server/src/adapters/sandbox-docker.ts";
 import type { SandboxProvider, SandboxRef } from "../packages/server/src/ports/sandbox-provider.ts";
 import { startDocker } from "../packages/testkit/src/docker.ts";
 import { makeDataDir } from "./drover.ts";
+import { runTrue, time } from "./first-command.ts";
 import { report, toPercentiles } from "./result.ts";
 
 const ROUNDS = 12;
@@ -12,17 +13,6 @@ const MIB = 1024 * 1024;
 const LIMITS = { memoryBytes: 512 * MIB, cpus: 1, diskBytes: 256 * MIB, processes: 128 };
 const { signal } = new AbortController();
 const quiet = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined };
-
-async function time(work: () => Promise<void>): Promise<number> {
-  const since = performance.now();
-  await work();
-  return performance.now() - since;
-}
-
-async function runTrue(provider: SandboxProvider, ref: SandboxRef): Promise<void> {
-  for await (const event of provider.exec(ref, { argv: ["true"] }, signal))
-    if (event.type === "exit" && event.code !== 0) throw new Error(`a command ended with ${event.code}`);
-}
 
 type Docker = Connection["docker"];
 type Container = Awaited<ReturnType<Docker["createContainer"]>>;

@@ -5,6 +5,7 @@ import { join, resolve } from "node:path";
 import { openLocalProvider } from "../packages/server/src/adapters/sandbox-local.ts";
 import type { SandboxProvider, SandboxRef } from "../packages/server/src/ports/sandbox-provider.ts";
 import { makeDataDir } from "./drover.ts";
+import { runTrue, time } from "./first-command.ts";
 import { report, toPercentiles } from "./result.ts";
 
 const ROUNDS = 15;
@@ -26,17 +27,6 @@ const open = (base: string, size: number): Promise<SandboxProvider> =>
     log: { ...quiet, debug: (name) => (name === "sandbox.warm_ready" ? onReady() : undefined) },
     ...(size === 0 ? {} : { warm: { size, limits: LIMITS } }),
   });
-
-async function time(work: () => Promise<void>): Promise<number> {
-  const since = performance.now();
-  await work();
-  return performance.now() - since;
-}
-
-async function runTrue(provider: SandboxProvider, ref: SandboxRef): Promise<void> {
-  for await (const event of provider.exec(ref, { argv: ["true"] }, signal))
-    if (event.type === "exit" && event.code !== 0) throw new Error(`a command ended with ${event.code}`);
-}
 
 let made = 0;
 const ensure = (provider: SandboxProvider) =>

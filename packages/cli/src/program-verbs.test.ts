@@ -1,40 +1,22 @@
 /** Every verb by the real binary: its help against the page, and the verbs that look at runs against the real server. */
 import { execFile } from "node:child_process";
 import { readFileSync } from "node:fs";
-import { fileURLToPath } from "node:url";
 import { expect } from "vitest";
-import { ADMIN_TOKEN, test, type TestServer } from "../../testkit/src/server.ts";
+import { runBinary } from "../../testkit/src/drover-binary.ts";
+import { test } from "../../testkit/src/server.ts";
 import { EXIT } from "./exit-code.ts";
 import { VERBS } from "./verbs.ts";
 
-const MAIN = fileURLToPath(new URL("main.ts", import.meta.url));
 const PAGE = readFileSync(new URL("../../../docs/CLI.md", import.meta.url), "utf8");
-/** Ends what hangs; nothing waits for it otherwise. */
-const LIMIT_MS = 100_000;
 const AT_ONCE = 3;
-
-interface Ran {
-  readonly code: number | string | null;
-  readonly out: string;
-  readonly err: string;
-}
-
-const run = (server: Pick<TestServer, "url">, ...argv: readonly string[]) =>
-  new Promise<Ran>((done) => {
-    const env = { ...process.env, COLUMNS: "80", DROVER_URL: server.url, DROVER_TOKEN: ADMIN_TOKEN };
-    const child = execFile(process.execPath, [MAIN, ...argv], { env, timeout: LIMIT_MS }, (error, out, err) =>
-      done({ code: error === null ? 0 : (error.code ?? null), out, err }),
-    );
-    child.stdin?.end();
-  });
 
 const NOWHERE = { url: "http://127.0.0.1:1" };
 
-test("what each verb's --help prints is what docs/CLI.md says", async () => {
+test("what each verb's --help prints is what docs/CLI.md says", { timeout: 600_000 }, async () => {
   const waiting = VERBS.map(({ name }) => name);
   const work = async () => {
     for (let name = waiting.shift(); name !== undefined; name = waiting.shift()) {
-      const { code, out } = await run(NOWHERE, name, "--help");
+      const { code, out } = await runBinary(NOWHERE, name, "--help");
       expect({ name, code }).toEqual({ name, code: EXIT.ok });
       expect(PAGE, `drover ${name} --help`).toContain(`## ${name}\n\n\`\`\`text\n${out}\`\`\`\n`);
     }
@@ -44,10 +26,10 @@ test("what each verb's --help prints is what docs/CLI.md says", async () => {
 
 test("completions are scripts of their shell and know every verb", async () => {
   const [bash, zsh, fish, none] = await Promise.all([
-    run(NOWHERE, "completion", "bash"),
-    run(NOWHERE, "completion", "zsh"),
-    run(NOWHERE, "completion", "fish"),
-    run(NOWHERE, "completion", "tcsh"),
+    runBinary(NOWHERE, "completion", "bash"),
+    runBinary(NOWHERE, "completion", "zsh"),
+    runBinary(NOWHERE, "completion", "fish"),
+    runBinary(NOWHERE, "completion", "tcsh"),
   ]);
   for (const { name } of VERBS) {
     expect(bash.out).toContain(`    ${name}) words=`);
@@ -70,12 +52,12 @@ test("runs are queried and compared, and the newest are listed", async ({ server
   await other.post({ event_type: "agent.file_edited", event_data: { turn: 1, ...edit } });
 
   const [found, counted, everywhere, compared, told, recent] = await Promise.all([
-    run(server, "query", one.id, "--type", "agent.message", "--after-seq", "0", "--json"),
-    run(server, "query", one.id, "--count", "--json"),
-    run(server, "query", "--type", "agent.file_edited", "--source", "agent"),
-    run(server, "compare", one.id, other.id, "--json"),
-    run(server, "compare", one.id, other.id, "--differences"),
-    run(server, "ls", "--recent", "--json"),
+    runBinary(server, "query", one.id, "--type", "agent.message", "--after-seq", "0", "--json"),
+    runBinary(server, "query", one.id, "--count", "--json"),
+    runBinary(server, "query", "--type", "agent.file_edited", "--source", "agent"),
+    runBinary(server, "compare", one.id, other.id, "--json"),
+    runBinary(server, "compare", one.id, other.id, "--differences"),
+    runBinary(server, "ls", "--recent", "--json"),
   ]);
   const lines = found.out.trim().split("\n");
   expect(lines.map((line) => JSON.parse(line).event_data.content)).toEqual(["said 1", "said 2"]);
@@ -91,14 +73,14 @@ test("runs are queried and compared, and the newest are listed", async ({ server
   expect(JSON.parse(recent.out).map(({ id }: { id: string }) => id)).toEqual(
     expect.arrayContaining([one.id, other.id]),
   );
-  expect(await run(server, "query", "--source", "nobody")).toMatchObject({ code: EXIT.usage, out: "" });
+  expect(await runBinary(server, "query", "--source", "nobody")).toMatchObject({ code: EXIT.usage, out: "" });
 });
 
 test("verify tells each step, and spec-run the whole way from project to result", async ({ server }) => {
   const [verified, unreachable, reference] = await Promise.all([
-    run(server, "verify"),
-    run(NOWHERE, "verify"),
-    run(server, "spec-run", "--json"),
+    runBinary(server, "verify"),
+    runBinary(NOWHERE, "verify"),
+    runBinary(server, "spec-run", "--json"),
   ]);
   expect(verified).toMatchObject({ code: EXIT.ok, err: "" });
   expect(verified.out.match(/^ok /gm)).toHaveLength(6);

@@ -1,40 +1,19 @@
 /** The verbs of tickets, tasks, money and supervision: the real binary against the real server. */
-import { execFile } from "node:child_process";
-import { fileURLToPath } from "node:url";
 import { expect } from "vitest";
-import { ADMIN_TOKEN, test, type TestServer } from "../../testkit/src/server.ts";
+import { COLUMNS, runBinary } from "../../testkit/src/drover-binary.ts";
+import { test, type TestServer } from "../../testkit/src/server.ts";
 import { EXIT } from "./exit-code.ts";
-
-const MAIN = fileURLToPath(new URL("main.ts", import.meta.url));
-/** Ends what hangs; nothing waits for it otherwise. */
-const LIMIT_MS = 60_000;
-const COLUMNS = 80;
-
-interface Ran {
-  readonly code: number | string | null;
-  readonly out: string;
-  readonly err: string;
-}
-
-const run = (server: Pick<TestServer, "url">, ...argv: readonly string[]) =>
-  new Promise<Ran>((done) => {
-    const env = { ...process.env, DROVER_URL: server.url, DROVER_TOKEN: ADMIN_TOKEN };
-    const child = execFile(process.execPath, [MAIN, ...argv], { env, timeout: LIMIT_MS }, (error, out, err) =>
-      done({ code: error === null ? 0 : (error.code ?? null), out, err }),
-    );
-    child.stdin?.end();
-  });
 
 /** What a person reads: it went well and fits the terminal. */
 async function read(server: TestServer, ...argv: readonly string[]): Promise<string> {
-  const { code, out, err } = await run(server, ...argv);
+  const { code, out, err } = await runBinary(server, ...argv);
   expect(code, `${argv.join(" ")}: ${err}`).toBe(EXIT.ok);
   for (const line of out.split("\n")) expect(line.length, line).toBeLessThanOrEqual(COLUMNS);
   return out;
 }
 
 async function readJson<T>(server: TestServer, ...argv: readonly string[]): Promise<T> {
-  const { code, out, err } = await run(server, ...argv, "--json");
+  const { code, out, err } = await runBinary(server, ...argv, "--json");
   expect(code, `${argv.join(" ")}: ${err}`).toBe(EXIT.ok);
   return JSON.parse(out) as T;
 }
@@ -100,7 +79,7 @@ test("webhooks: made, switched, tried, looked at, removed", async ({ server }) =
   expect(log).toMatch(new RegExp(`^${sent.id} +pending +0 +- +webhook.ping$`, "m"));
   expect(again).toContain(sent.id);
   expect(rotated.secret).not.toBe(hook.secret);
-  expect(await run(server, "webhook", "create", "https://127.0.0.1/")).toMatchObject({ code: EXIT.refused });
+  expect(await runBinary(server, "webhook", "create", "https://127.0.0.1/")).toMatchObject({ code: EXIT.refused });
   expect(await read(server, "webhook", "rm", hook.id)).toBe(`${hook.id} removed\n`);
 });
 
@@ -122,10 +101,10 @@ test("agents, pull requests, supervision and permissions", async ({ server, sand
 test("exit codes: not understood, refused, not reachable", async ({ server }) => {
   const nowhere = { url: "http://127.0.0.1:1" };
   const [wrong, refused, malformed, gone] = await Promise.all([
-    run(server, "budgets", "create", "global", "--limit", "5", "--warn-at", "much"),
-    run(server, "task", "show", "00000000-0000-4000-8000-000000000000"),
-    run(server, "task", "create", "not-an-id", "measure"),
-    run(nowhere, "ticket", "list"),
+    runBinary(server, "budgets", "create", "global", "--limit", "5", "--warn-at", "much"),
+    runBinary(server, "task", "show", "00000000-0000-4000-8000-000000000000"),
+    runBinary(server, "task", "create", "not-an-id", "measure"),
+    runBinary(nowhere, "ticket", "list"),
   ]);
   expect(wrong).toMatchObject({ code: EXIT.usage, out: "" });
   expect(wrong.err).toContain("--warn-at takes a share");

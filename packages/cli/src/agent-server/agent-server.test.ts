@@ -69,10 +69,25 @@ const run = (command: string) => ({ tools: [{ name: "terminal", input: { command
 const create = (path: string, file_text: string) => ({
   tools: [{ name: "file_editor", input: { command: "create", path, file_text } }],
 });
+interface Stats {
+  readonly usage_to_metrics: {
+    readonly agent: {
+      readonly accumulated_cost: number;
+      readonly accumulated_token_usage: { readonly prompt_tokens: number; readonly completion_tokens: number };
+    };
+  };
+}
+
 /** The shape of the documents. */
 const toAgent = (model: ScriptedModel) => ({
   discriminator: "Agent",
-  llm: { model: "openai/a-model", api_key: MODEL_KEY, base_url: model.url },
+  llm: {
+    model: "openai/a-model",
+    api_key: MODEL_KEY,
+    base_url: model.url,
+    input_cost_per_token: 0.001,
+    output_cost_per_token: 0.002,
+  },
   tools: [{ name: "TerminalTool" }, { name: "FileEditorTool" }],
 });
 
@@ -109,7 +124,10 @@ test("the published OpenHands client drives a whole run, which outlives the proc
       "MessageEvent",
     ]);
     expect(await conversation.state.events.count({ kind: "ActionEvent" })).toBe(2);
-    expect(await conversation.conversationStats()).toHaveProperty("usage_to_metrics.agent");
+    const { usage_to_metrics: used } = (await conversation.conversationStats()) as unknown as Stats;
+    const { prompt_tokens, completion_tokens } = used.agent.accumulated_token_usage;
+    expect(prompt_tokens).toBeGreaterThan(0);
+    expect(used.agent.accumulated_cost).toBeCloseTo(0.001 * prompt_tokens + 0.002 * completion_tokens, 9);
     await conversation.close();
 
     await server.kill();

@@ -63,7 +63,11 @@ interface Parts {
   readonly onEvent: (conversation: Conversation, event: LogEvent, seq: number) => void;
 }
 
+const toPrices = ({ input_cost_per_token: input, output_cost_per_token: output }: Llm): Meta["prices"] =>
+  typeof input === "number" && typeof output === "number" ? { input, output } : null;
+
 export function toMeta(input: NewConversation, now: Date): Meta {
+  const prices = toPrices(input.agent.llm);
   const named = (input.agent.tools ?? []).flatMap(({ name }) => TOOL_NAMES[name] ?? []);
   return {
     id: input.conversation_id ?? randomUUID(),
@@ -79,6 +83,8 @@ export function toMeta(input: NewConversation, now: Date): Meta {
     input_tokens: 0,
     output_tokens: 0,
     cache_read_tokens: 0,
+    prices,
+    cost_usd: prices === null ? null : 0,
   };
 }
 
@@ -122,7 +128,7 @@ export function openConversation({ directory, meta: given, key: givenKey, env, o
     usage_to_metrics: {
       agent: {
         model_name: meta.model,
-        accumulated_cost: 0,
+        ...(meta.cost_usd === null ? {} : { accumulated_cost: meta.cost_usd }),
         accumulated_token_usage: {
           model: meta.model,
           prompt_tokens: meta.input_tokens,
@@ -158,6 +164,10 @@ export function openConversation({ directory, meta: given, key: givenKey, env, o
       input_tokens: meta.input_tokens + usage.input,
       output_tokens: meta.output_tokens + usage.output,
       cache_read_tokens: meta.cache_read_tokens + usage.cacheRead,
+      cost_usd:
+        meta.prices === null || meta.cost_usd === null
+          ? null
+          : meta.cost_usd + usage.input * meta.prices.input + usage.output * meta.prices.output,
     });
     if (calls.length === 0) {
       const isAnswered = !log.events
@@ -244,7 +254,7 @@ export function openConversation({ directory, meta: given, key: givenKey, env, o
       confirmation_policy: { kind: meta.is_confirming ? "AlwaysConfirm" : "NeverConfirm" },
       activated_knowledge_skills: [],
       stats: toStats(),
-      cost: 0,
+      cost: meta.cost_usd,
     }),
     send: (message) => {
       const content = typeof message.content === "string" ? asContent(message.content) : message.content;
@@ -288,7 +298,7 @@ export function openConversation({ directory, meta: given, key: givenKey, env, o
     setConfirming: (is_confirming) => save({ is_confirming }),
     setLlm: (llm) => {
       key = llm.api_key ?? undefined;
-      save({ model: llm.model, base_url: llm.base_url ?? null });
+      save({ model: llm.model, base_url: llm.base_url ?? null, prices: toPrices(llm) });
     },
     setTitle: (title) => save({ title }),
     get finalText() {

@@ -27,6 +27,10 @@ const Meta = z.looseObject({
   input_tokens: z.number(),
   output_tokens: z.number(),
   cache_read_tokens: z.number(),
+  /** Dollars for a token; null: nobody told. */
+  prices: z.object({ input: z.number(), output: z.number() }).nullable().default(null),
+  /** null: some of it had no price. */
+  cost_usd: z.number().nullable().default(null),
 });
 export type Meta = z.infer<typeof Meta>;
 

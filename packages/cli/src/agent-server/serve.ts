@@ -18,6 +18,8 @@ import {
   TitleChange,
 } from "./wire.ts";
 
+/** The version of the protocol's published client that the tests drive it with; clients look at it. */
+const SPOKEN = "1.39.0";
 const BODY_BYTES = 8 * 1024 * 1024;
 const AUTH_MS = 5_000;
 const CLOSE = { unauthorised: 4001, notFound: 4004 };
@@ -192,7 +194,7 @@ export async function startAgentServer(settings: AgentServerSettings): Promise<A
     if (method === "GET" && OPEN_PATHS.has(url.pathname)) return { status: "ok" };
     if (!isKey(findKey(request))) throw new Refusal(401, "the session's API key is needed (X-Session-API-Key)");
     if (method === "GET" && url.pathname === "/server_info")
-      return { title: "Drover agent server", version: "1.39.0", uptime: Math.round((Date.now() - startedMs) / 1_000) };
+      return { title: "Drover agent server", version: SPOKEN, uptime: Math.round((Date.now() - startedMs) / 1_000) };
     const [, id, rest = ""] = /^\/api\/conversations(?:\/([^/]+)(?:\/(.+))?)?$/.exec(url.pathname) ?? [];
     if (id === undefined) {
       if (url.pathname !== "/api/conversations") throw new Refusal(404, "there is nothing at this address");

@@ -7,6 +7,9 @@ export const Llm = z.looseObject({
   model: z.string().min(1).max(300),
   api_key: z.string().max(10_000).nullish(),
   base_url: z.url({ protocol: /^https?$/ }).nullish(),
+  /** Dollars; without both nobody knows what a conversation costs. */
+  input_cost_per_token: z.number().nonnegative().nullish(),
+  output_cost_per_token: z.number().nonnegative().nullish(),
 });
 export type Llm = z.infer<typeof Llm>;
 

@@ -25,16 +25,14 @@ const CHECKED = FIRST.replace(
   "    result = 1\n",
   '    if not 0 <= k <= n:\n        raise ValueError("k must lie between 0 and n")\n    result = 1\n',
 );
-/** A sandbox without Python computes the same in what it has, so that the run tests Drover and not the image. */
-const COMPUTE =
-  "if command -v python3 >/dev/null; then python3 binomial.py; else node -e 'let r=1n;for(let i=0n;i<25n;i++)r=r*(50n-i)/(i+1n);console.log(String(r))'; fi";
+const COMPUTE = { command: { argv: ["python3", "binomial.py"] } };
 
 const SCRIPT = {
   steps: [
     { edit: { path: "binomial.py", content: FIRST } },
-    { command: { argv: ["sh", "-c", COMPUTE] } },
+    COMPUTE,
     { edit: { path: "binomial.py", content: CHECKED } },
-    { command: { argv: ["sh", "-c", COMPUTE] } },
+    COMPUTE,
   ],
 };
 
@@ -140,7 +138,7 @@ export const specRun: Verb = {
         );
         hold(
           said.some((event) => JSON.stringify(event.event_data).includes(RESULT)),
-          "no tool and no message said it",
+          "no tool and no message said it; is there python3 in the sandbox?",
         );
       });
     } catch (error) {

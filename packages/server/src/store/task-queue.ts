@@ -38,7 +38,8 @@ const DELAYED = 4;
 const [FAR, NEAR, PAST] = LANES;
 const YOUNG = [FAR[0], NEAR[0], PAST[0]];
 const RIPE = [FAR[1], NEAR[1], PAST[1]];
-const STARVING_NEAR = NEAR[2];
+/** `NEAR[2]`, as a word of the statement: the index of its oldest is found by it. */
+const STARVING_NEAR = sql`6`;
 
 /** Keeps everybody else from claiming until the transaction ends: for whoever was overtaken again and again. */
 export const lockClaims = query(
@@ -184,17 +185,19 @@ export const listCandidates = query(
   (projects: readonly string[], capabilities: readonly string[] | null, perLane: number) => {
     const fields = sql`c.id, c.project_id, c.ticket_id, c.priority, c.created_at, c.deadline_at, c.blockers, c.retry_count, c.max_retries,
       c.owned_files, c.lane`;
-    const find = (lanes: readonly number[], order: Statement) => sql`
-  select ${fields} from unnest(${projects}::text[]) as p (id)
-  cross join (select o.lane from unnest(${lanes}::smallint[]) as o (lane)
-    where exists (select 1 from tasks w where w.status = 'pending' and w.lane = o.lane)) l
+    const best = (lane: Statement, order: Statement) => sql`
   cross join lateral (
     select t.* from tasks t
-    where t.project_id = p.id and t.lane = l.lane and t.status = 'pending' and t.unmet = 0 and not t.is_held
+    where t.project_id = p.id and t.lane = ${lane} and t.status = 'pending' and t.unmet = 0 and not t.is_held
       ${capabilities === null ? empty : sql`and t.required_capabilities <@ ${capabilities}::text[]`}
     order by ${order} limit ${perLane}) c`;
-    return sql`${find(LANES.flat(), sql`t.rank desc, t.created_at, t.id`)}
-  union all ${find([STARVING_NEAR], sql`t.created_at, t.id`)}`;
+    return sql`
+  select ${fields} from unnest(${projects}::text[]) as p (id)
+  cross join (select o.lane from unnest(${LANES.flat()}::smallint[]) as o (lane)
+    where exists (select 1 from tasks w where w.status = 'pending' and w.lane = o.lane)) l
+  ${best(sql`l.lane`, sql`t.rank desc, t.created_at, t.id`)}
+  union all
+  select ${fields} from unnest(${projects}::text[]) as p (id) ${best(STARVING_NEAR, sql`t.created_at, t.id`)}`;
   },
   { trusted: true, prepared: true },
 );

@@ -1,10 +1,9 @@
 /** An agent at work in a scenario: what it said, and ways to speak to it. */
-import { randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
 import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { type InboxMessage, type MessageId, PermissionPolicy } from "@drover/contract";
+import type { InboxMessage, MessageId } from "@drover/contract";
 import type {
   AgentEnd,
   AgentSession,
@@ -13,9 +12,9 @@ import type {
   Receipt,
   WorkOrder,
 } from "../../../../worker/src/agent-runtime.ts";
-import { systemClock } from "../../../../worker/src/clock.ts";
 import type { ModelRequest } from "../../model/read-request.ts";
 import type { ScriptedModel } from "../../model/scripted-model.ts";
+import { makePlainOrder } from "./plain-order.ts";
 import type { Plan, Prepared, RuntimeSubject } from "./plan.ts";
 
 const FACT_LIMIT_MS = 120_000;
@@ -59,38 +58,10 @@ export class Run {
     await mkdir(home, { recursive: true });
     const prepared = await subject.prepare(plan, cwd);
     const order: WorkOrder = {
-      sandboxId: "drover-0123abcd-456789",
+      ...makePlainOrder(cwd),
       prompt: "Do as planned.",
-      model: null,
-      branch: null,
-      script: null,
-      command: null,
-      cwd,
       env: { PATH, HOME: folder },
       home,
-      agentHome: undefined,
-      bridgeUrl: "",
-      isBudgetSpent: () => false,
-      isIsolated: true,
-      permissionMode: "acceptEdits",
-      permissionPolicy: PermissionPolicy.parse({}),
-      maxTurns: null,
-      maxBudgetUsd: null,
-      timeoutSeconds: null,
-      allowedTools: [],
-      disallowedTools: [],
-      mcpServers: {},
-      subagents: {},
-      skills: true,
-      systemPromptAppend: null,
-      continuous: false,
-      resume: null,
-      mark: undefined,
-      postCompletionSeconds: 3_600,
-      clock: systemClock,
-      newId: () => randomBytes(4).toString("hex"),
-      keepArtifact: () => Promise.resolve("0".repeat(64)),
-      atBoundary: () => Promise.resolve([]),
       ...prepared.order,
       ...plan.order,
     };

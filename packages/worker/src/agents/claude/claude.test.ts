@@ -1,12 +1,11 @@
 /** What Claude's adapter does at the edge of tools, with an SDK that calls its hooks as the real one does.
  *  Broken on purpose, each seen here: a hook that waits for the look; a next tool that does not; a result that overtakes the changes. */
 import { expect, test } from "vitest";
-import { PermissionPolicy } from "@drover/contract";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { makePlainOrder } from "../../../../testkit/src/conformance/agent-runtime/plain-order.ts";
 import type { AgentEvent, WorkOrder } from "../../agent-runtime.ts";
-import { systemClock } from "../../clock.ts";
 import { createClaude } from "./claude.ts";
 import type { SdkOptions } from "./sdk.ts";
 
@@ -21,42 +20,12 @@ const result = (id: string) => ({
   message: { content: [{ type: "tool_result", tool_use_id: id, content: "done" }] },
 });
 
-function toOrder(folder: string, atBoundary: WorkOrder["atBoundary"]): WorkOrder {
-  return {
-    sandboxId: "drover-0123abcd-456789",
-    prompt: "work",
-    model: null,
-    branch: null,
-    script: null,
-    command: null,
-    cwd: folder,
-    env: {},
-    home: folder,
-    agentHome: folder,
-    bridgeUrl: "",
-    isBudgetSpent: () => false,
-    isIsolated: true,
-    permissionMode: "acceptEdits",
-    permissionPolicy: PermissionPolicy.parse({}),
-    maxTurns: null,
-    maxBudgetUsd: null,
-    timeoutSeconds: null,
-    allowedTools: [],
-    disallowedTools: [],
-    mcpServers: {},
-    subagents: {},
-    skills: false,
-    systemPromptAppend: null,
-    continuous: false,
-    resume: null,
-    mark: undefined,
-    postCompletionSeconds: 3_600,
-    clock: systemClock,
-    newId: () => "id",
-    keepArtifact: () => Promise.resolve(""),
-    atBoundary,
-  };
-}
+const toOrder = (folder: string, atBoundary: WorkOrder["atBoundary"]): WorkOrder => ({
+  ...makePlainOrder(folder),
+  agentHome: folder,
+  skills: false,
+  atBoundary,
+});
 
 test("the agent asks its model while the workspace is looked at; its next tool waits, and the changes stand before the result", async () => {
   const folder = await mkdtemp(join(tmpdir(), "drover-claude-"));
