@@ -26,6 +26,7 @@ export * from "./options.ts";
 export * from "./events/event.ts";
 export * from "./events/envelope.ts";
 export * from "./events/reserved.ts";
+export * from "./event-text.ts";
 export * from "./terminal-frames.ts";
 export * from "./agent-packages.ts";
 export * from "./resources/agent-options.ts";

@@ -1,6 +1,7 @@
 /** Every setting once: its names, default, meaning. Parameters > environment > .env > drover.yaml > defaults. */
 import { z } from "zod";
 import { PermissionDecision } from "./resources/agent-options.ts";
+import { AGENT_SERVER_OPTIONS } from "./agent-server-options.ts";
 import { GIT_OPTIONS } from "./git-options.ts";
 import { MODEL_OPTIONS } from "./model-options.ts";
 import { Provider } from "./resources/sandbox.ts";
@@ -349,6 +350,7 @@ export const OPTIONS = {
   ...SUPERVISION_OPTIONS,
   ...WORK_OPTIONS,
   ...WEBHOOK_OPTIONS,
+  ...AGENT_SERVER_OPTIONS,
 } as const satisfies Record<string, Option>;
 
 export type OptionName = keyof typeof OPTIONS;

@@ -8,6 +8,7 @@ import { followTasksOnce } from "./app/follow-tasks.ts";
 import { forgetExpiredOnce } from "./app/forget-expired.ts";
 import { joinTasksOnce } from "./app/join-tasks.ts";
 import { provisionSandboxesOnce } from "./app/provision-sandboxes.ts";
+import { followConversationsOnce } from "./app/receive-agent-events.ts";
 import { reapSandboxesOnce } from "./app/reap-sandboxes.ts";
 import { reconcileSandboxesOnce } from "./app/reconcile-sandboxes.ts";
 import { mendQueueOnce } from "./app/requeue-tasks.ts";
@@ -46,6 +47,7 @@ export const LOOPS: readonly LoopRow[] = [
   { name: "diagnose-tickets", isOrchestration: true, everyMs: 60_000, pass: diagnoseTicketsOnce },
   { name: "detect-blocking", isOrchestration: true, everyMs: 300_000, pass: detectBlockingOnce },
   { name: "reap-sandboxes", everyMs: 5_000, pass: reapSandboxesOnce },
+  { name: "follow-conversations", everyMs: 5_000, pass: followConversationsOnce },
   { name: "deliver-webhooks", everyMs: 1_000, pass: deliverWebhooksOnce },
   { name: "follow-tasks", isOrchestration: true, everyMs: 1_000, wakeOn: ["STATE_CHANGED"], pass: followTasksOnce },
   {

@@ -16,6 +16,7 @@ import { lockDataDir } from "./adapters/data-dir.ts";
 import { systemResolver } from "./adapters/egress/name-resolver.ts";
 import { openRegistries } from "./adapters/egress/registries.ts";
 import { openEgressProxy } from "./adapters/egress-proxy.ts";
+import { openConversationSource } from "./adapters/conversation-http.ts";
 import { openPostgres } from "./adapters/db-postgres.ts";
 import { openBareRepositories } from "./adapters/git-bare.ts";
 import { openBuiltinHost } from "./adapters/git-builtin.ts";
@@ -262,6 +263,10 @@ async function openServer(options: ServerOptions, cleanup: ReturnType<typeof ope
       judge: openWebhookJudge(config, () => deps.egress.own()),
       now: () => clock.now(),
     }),
+    conversations:
+      config.agentServerUrl === undefined
+        ? undefined
+        : openConversationSource(config.agentServerUrl, config.agentServerKey),
     judge: await loadJudge(config, models, log),
     passes: new Map(),
     startedMs: clock.now().getTime(),

@@ -1,9 +1,8 @@
 /** Runs an agent and records what it does: each step is on disk before much more happens. */
-import type { NewEvent } from "@drover/contract";
+import { type NewEvent, toEventData } from "@drover/contract";
 import { type Activity, foldActivity } from "./activity.ts";
 import type { AgentEnd, AgentEvent, AgentSession, AgentStep, WorkOrder } from "./agent-runtime.ts";
 import type { Clock } from "./clock.ts";
-import { toEventData } from "./event-text.ts";
 import type { Fault } from "./fault.ts";
 import { toInjectedNotes } from "./inbox.ts";
 import type { Notes } from "./outbox-log.ts";

@@ -1,5 +1,5 @@
 /** A worker from start to end: restores its journal, learns what to do, runs the agent, and leaves nothing unsaid. */
-import { AppError, type Assignment, ContinuousOptions, type NewEvent } from "@drover/contract";
+import { AppError, type Assignment, ContinuousOptions, type NewEvent, toEventData } from "@drover/contract";
 import { randomBytes } from "node:crypto";
 import { dirname, join } from "node:path";
 import type { AgentEnd, AgentRuntime, Resume, WorkOrder } from "./agent-runtime.ts";
@@ -15,7 +15,6 @@ import { makeContinuous } from "./continuous.ts";
 import { lockDirectory } from "./directory-lock.ts";
 import { type Disk, openDisk } from "./disk.ts";
 import { SETTLED, startAgent } from "./drive-agent.ts";
-import { toEventData } from "./event-text.ts";
 import { type Fault, noFault } from "./fault.ts";
 import { fetchAssignment } from "./fetch-assignment.ts";
 import { createGit } from "./git.ts";

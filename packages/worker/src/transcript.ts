@@ -4,7 +4,7 @@ import { open, readdir, readFile, stat } from "node:fs/promises";
 import { join, relative } from "node:path";
 import type { AgentEvent, AgentRuntime, AgentStep, WorkOrder } from "./agent-runtime.ts";
 import type { Clock } from "./clock.ts";
-import { toEventData } from "./event-text.ts";
+import { toEventData } from "@drover/contract";
 import type { Log } from "./log.ts";
 import type { Outbox } from "./outbox.ts";
 

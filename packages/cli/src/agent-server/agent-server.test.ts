@@ -1,17 +1,19 @@
 /** The agent server as people start it, driven by the published OpenHands client, by Drover's own worker, and by hand. */
-import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { globSync, readFileSync } from "node:fs";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, rm } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createInterface } from "node:readline";
-import { fileURLToPath } from "node:url";
 import { Webhook } from "standardwebhooks";
 import { expect, test as base } from "vitest";
 import { WebSocket } from "ws";
 import { startScriptedModel, type ScriptedModel } from "../../../testkit/src/model/scripted-model.ts";
+import {
+  callAgentServer as call,
+  SESSION_KEY as KEY,
+  startAgentServerProcess as startBinary,
+} from "../../../testkit/src/openhands/agent-server-process.ts";
 import { startTestServer } from "../../../testkit/src/server.ts";
 import { startReceiver } from "../../../testkit/src/webhook-receiver.ts";
 import { startWorker } from "../../../testkit/src/worker-in-process.ts";
@@ -20,38 +22,8 @@ import { startWorker } from "../../../testkit/src/worker-in-process.ts";
 Object.assign(globalThis, { require: createRequire(import.meta.url) });
 const { Agent, Conversation, Workspace } = await import("@openhands/typescript-client");
 
-const MAIN = fileURLToPath(new URL("../main.ts", import.meta.url));
-const KEY = "a-session-key";
 const MODEL_KEY = "sk-the-key-of-the-model";
 const FACT = { timeout: 60_000, interval: 50 };
-
-async function startBinary(cwd: string, config: Readonly<Record<string, unknown>> = {}) {
-  const file = join(cwd, "agent_server.json");
-  await writeFile(file, JSON.stringify({ conversations_path: "kept", ...config }));
-  const argv = ["agent-server", "--host", "127.0.0.1", "--port", "0", "--config", file];
-  const env = { PATH: process.env.PATH, HOME: cwd, AGENT_SERVER_API_KEY: KEY };
-  const child = spawn(process.execPath, [MAIN, ...argv], { cwd, env, stdio: ["ignore", "pipe", "inherit"] });
-  const ended = once(child, "exit");
-  const end = async (signal: NodeJS.Signals) => {
-    if (child.exitCode === null && child.signalCode === null) child.kill(signal);
-    return (await ended)[0] as number | null;
-  };
-  for await (const line of createInterface({ input: child.stdout })) {
-    const url = /^agent-server ready (\S+)$/.exec(line)?.[1];
-    if (url !== undefined) return { url, stop: () => end("SIGTERM"), kill: () => end("SIGKILL") };
-  }
-  throw new Error("the agent server ended before it was ready");
-}
-
-const call = async (url: string, method: string, path: string, body?: unknown, key: string | undefined = KEY) => {
-  const headers = { "content-type": "application/json", ...(key === "" ? {} : { "x-session-api-key": key }) };
-  const answer = await fetch(url + path, {
-    method,
-    headers,
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-  });
-  return { status: answer.status, body: JSON.parse(await answer.text()) };
-};
 
 const test = base.extend<{ folder: string; model: ScriptedModel }>({
   folder: async ({}, use) => {

@@ -20,6 +20,7 @@ const SERVER_EVENT_TYPES = [
   "sandbox.egress",
   "sandbox.log_kept",
   "terminal.recorded",
+  "EVENTS_MISSING",
   "agent.usage",
   "agent.event",
   "TASK_CREATED",

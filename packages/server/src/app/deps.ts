@@ -2,6 +2,7 @@
 import type { Config, ResolvedResources } from "@drover/contract";
 import type { AgentPackages } from "../ports/agent-packages.ts";
 import type { BlobStore } from "../ports/blob.ts";
+import type { ConversationSource } from "../ports/conversation-source.ts";
 import type { CheckpointStore } from "../ports/checkpoint-store.ts";
 import type { Judge } from "../ports/judge.ts";
 import type { Log } from "../ports/log.ts";
@@ -45,6 +46,8 @@ export interface Deps extends EventLogDeps {
   /** Sandboxes this process has opened its gate for. */
   readonly adopted: Set<string>;
   readonly judge: Judge;
+  /** Undefined: nobody can be asked for what webhooks of agent servers did not bring. */
+  readonly conversations: ConversationSource | undefined;
   /** How the background passes of this process do. */
   readonly passes: PassRecords;
   readonly webhooks: WebhookPost;

@@ -25,7 +25,7 @@ export async function readBytes(stream: Readable): Promise<Buffer> {
   return chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks);
 }
 
-function parseJson(bytes: Buffer): unknown {
+export function parseJson(bytes: Buffer): unknown {
   if (!isUtf8(bytes)) throw new AppError("request.not_json", "the body is not valid UTF-8");
   try {
     return JSON.parse(bytes.toString("utf8"));

@@ -8,6 +8,7 @@ import { checkStore } from "../app/locate.ts";
 import { authorise, resolvePrincipal } from "./authorise.ts";
 import { readJson } from "./body.ts";
 import { openCredentialWatch } from "./credential-watch.ts";
+import { mountAgentEvents } from "./agent-events.ts";
 import { mountGitHubWebhook } from "./github-webhook.ts";
 import { mountGitEndpoint } from "./git-endpoint.ts";
 import type { Context } from "./context.ts";
@@ -195,6 +196,7 @@ export async function mountSite(
   for (const [name, endpoint] of Object.entries(api) as [EndpointName, Endpoint][]) mount(name, endpoint);
 
   await mountGitHubWebhook(app, deps);
+  await mountAgentEvents(app, deps);
   await mountGitEndpoint(app, deps, options.signal);
 
   await mountGateway(app, deps, options.signal);

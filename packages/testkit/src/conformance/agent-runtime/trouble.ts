@@ -1,6 +1,6 @@
 /** What goes wrong: models that refuse, output that is too much, processes that die, workers that start again. */
 import { expect } from "vitest";
-import { toEventData } from "../../../../worker/src/event-text.ts";
+import { toEventData } from "@drover/contract";
 import { waitFor } from "./run.ts";
 import type { Scenario } from "./scenario.ts";
 

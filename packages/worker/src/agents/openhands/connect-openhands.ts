@@ -1,11 +1,18 @@
 /** A conversation with an OpenHands agent server, over its REST and socket protocol. */
 import { createServer } from "node:net";
 import type { AddressInfo } from "node:net";
+import {
+  ConversationInfo,
+  createOpenHandsNarrator,
+  FullState,
+  type OpenHandsEvent,
+  type OpenHandsNarrator,
+  type Spent,
+  toSpent,
+} from "@drover/contract/openhands";
 import { type AgentProcess, startAgentProcess } from "../acp/agent-process.ts";
 import { AgentGone, type Conversation, type OpenConversation, type PromptEnd, type Talk } from "../conversation.ts";
 import { openEventSocket } from "./event-socket.ts";
-import { createOpenHandsNarrator, type OpenHandsNarrator } from "./narrate-openhands.ts";
-import { ConversationInfo, FullState, type OpenHandsEvent, type Spent, toSpent } from "./openhands-event.ts";
 
 const TIMEOUT_MS = 60_000;
 const START_MS = 120_000;
@@ -263,7 +270,7 @@ export const connectOpenHands: OpenConversation = async (talk, before): Promise<
     await waitUntilUp(ask, server, talk);
     const { id, resumed } = await openConversation(ask, talk, before);
     const path = `/api/conversations/${id}`;
-    const narrator = createOpenHandsNarrator(talk.getTurn, talk.order.clock);
+    const narrator = createOpenHandsNarrator(talk.getTurn, () => talk.order.clock.now().getTime());
     const runs = createRuns(ask, talk, narrator, path);
     const socket = openEventSocket({
       url: server.url,

@@ -1,6 +1,6 @@
 /** A conversation's events as they come, over any number of connections: none twice, none left out. */
+import { OpenHandsEvent, SessionFrame } from "@drover/contract/openhands";
 import type { Clock } from "../../clock.ts";
-import { OpenHandsEvent, SessionFrame } from "./openhands-event.ts";
 
 export interface EventSocketParts {
   /** `http://host:port`, without a slash at its end. */

@@ -1,8 +1,20 @@
 /** Makes event data that the store can keep: no NUL, no half characters, not above the limit. Says what it cut. */
-import { EVENT_DATA_LIMIT_BYTES, type Json, type JsonObject } from "@drover/contract";
+import { EVENT_DATA_LIMIT_BYTES } from "./events/event.ts";
+import type { Json, JsonObject } from "./json.ts";
 
 const MARGIN_BYTES = 4_096;
 const DEPTH_LIMIT = 48;
+
+/** Of well-formed text in UTF-8. */
+function countBytes(text: string): number {
+  let bytes = 0;
+  for (let index = 0; index < text.length; index += 1) {
+    const unit = text.charCodeAt(index);
+    // Each half of a pair is two of its four bytes.
+    bytes += unit < 0x80 ? 1 : unit < 0x800 || (unit >= 0xd800 && unit < 0xe000) ? 2 : 3;
+  }
+  return bytes;
+}
 
 const toText = (text: string, limit: number) => {
   const clean = text.replaceAll("\u0000", "\u2400");
@@ -26,7 +38,7 @@ function toCut(value: unknown, limit: number, depth: number): Json | undefined {
 export function toEventData(data: Readonly<Record<string, unknown>>): JsonObject {
   for (let limit = EVENT_DATA_LIMIT_BYTES; limit >= 64; limit = Math.floor(limit / 2)) {
     const cut = toCut(data, limit, 0) as JsonObject;
-    if (Buffer.byteLength(JSON.stringify(cut)) <= EVENT_DATA_LIMIT_BYTES - MARGIN_BYTES) {
+    if (countBytes(JSON.stringify(cut)) <= EVENT_DATA_LIMIT_BYTES - MARGIN_BYTES) {
       return limit === EVENT_DATA_LIMIT_BYTES ? cut : { ...cut, is_cut: true };
     }
   }

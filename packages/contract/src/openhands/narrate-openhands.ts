@@ -1,6 +1,4 @@
 /** Turns the events of an OpenHands conversation into Drover's events. */
-import type { AgentEvent } from "../../agent-runtime.ts";
-import type { Clock } from "../../clock.ts";
 import type { OpenHandsEvent } from "./openhands-event.ts";
 
 const RESULT_CHARACTERS = 5_000;
@@ -17,7 +15,16 @@ const TOOLS: Readonly<Record<string, string>> = {
   task_tracker: "TodoWrite",
 };
 
-interface OpenAction {
+/** What is told; its turn is among the data. */
+export interface ToldEvent {
+  readonly event_type: string;
+  readonly event_data: Readonly<Record<string, unknown>>;
+}
+
+/** An action without a result. */
+export interface OpenAction {
+  /** The event's id, by which its result names it. */
+  readonly key: string;
   readonly id: string;
   readonly tool: string;
   readonly input: Readonly<Record<string, unknown>>;
@@ -25,10 +32,10 @@ interface OpenAction {
 }
 
 export interface OpenHandsNarrator {
-  tell(event: OpenHandsEvent): readonly AgentEvent[];
+  tell(event: OpenHandsEvent): readonly ToldEvent[];
   /** Actions without a result: what a confirmation is asked for. */
   listOpen(): readonly OpenAction[];
-  finish(why: string): readonly AgentEvent[];
+  finish(why: string): readonly ToldEvent[];
   readonly lastText: string;
 }
 
@@ -56,36 +63,41 @@ function toResult({ observation, error, rejection_reason: rejected }: OpenHandsE
   return { text, isError: observation.is_error === true || observation.error !== undefined || isFailed };
 }
 
-export function createOpenHandsNarrator(getTurn: () => number, clock: Clock): OpenHandsNarrator {
-  const open = new Map<string, OpenAction>();
+export function createOpenHandsNarrator(
+  getTurn: () => number,
+  nowMs: () => number,
+  /** Those that an earlier narrator had left open. */
+  opened: readonly OpenAction[] = [],
+): OpenHandsNarrator {
+  const open = new Map(opened.map((action) => [action.key, action]));
   let lastText = "";
-  const say = (type: string, data: Readonly<Record<string, unknown>>): AgentEvent => ({
+  const say = (type: string, data: Readonly<Record<string, unknown>>): ToldEvent => ({
     event_type: type,
     event_data: { turn: getTurn(), ...data },
   });
-  const sayText = (text: string): AgentEvent[] => {
+  const sayText = (text: string): ToldEvent[] => {
     if (text.trim() === "") return [];
     lastText = text.slice(-LAST_TEXT_CHARACTERS);
     return [say("agent.message", { content: text, content_length: text.length })];
   };
-  const sayThought = (text: string | undefined): AgentEvent[] =>
+  const sayThought = (text: string | undefined): ToldEvent[] =>
     text === undefined || text.trim() === ""
       ? []
       : [say("agent.thinking", { content: text, thinking_type: "reasoning" })];
 
-  const tellAction = (event: OpenHandsEvent): readonly AgentEvent[] => {
+  const tellAction = (event: OpenHandsEvent): readonly ToldEvent[] => {
     const thought = typeof event.thought === "string" ? event.thought : toText(event.thought);
     const said = [...sayThought(event.reasoning_content), ...sayText(thought)];
     if (event.action?.kind === "FinishAction") return [...said, ...sayText(event.action.message ?? "")];
     if (event.action?.kind === "ThinkAction") return [...said, ...sayThought(event.action.thought)];
     const id = event.tool_call_id ?? event.id;
     const name = event.tool_name ?? event.action?.kind ?? "tool";
-    const action = { id, tool: TOOLS[name] ?? name, input: toInput(event), startedMs: clock.now().getTime() };
+    const action = { key: event.id, id, tool: TOOLS[name] ?? name, input: toInput(event), startedMs: nowMs() };
     open.set(event.id, action);
     return [...said, say("agent.tool_use", { tool: action.tool, tool_use_id: id, input: action.input })];
   };
 
-  const close = (key: string, action: OpenAction, text: string, isError: boolean): AgentEvent => {
+  const close = (key: string, action: OpenAction, text: string, isError: boolean): ToldEvent => {
     open.delete(key);
     return say("agent.tool_result", {
       tool: action.tool,
@@ -94,23 +106,23 @@ export function createOpenHandsNarrator(getTurn: () => number, clock: Clock): Op
       result_truncated: text.length > RESULT_CHARACTERS,
       result_full_length: text.length,
       is_error: isError,
-      duration_ms: Math.round(clock.now().getTime() - action.startedMs),
+      duration_ms: Math.round(nowMs() - action.startedMs),
     });
   };
 
-  const tellResult = (event: OpenHandsEvent): readonly AgentEvent[] => {
+  const tellResult = (event: OpenHandsEvent): readonly ToldEvent[] => {
     const found = [...open].find(([key, action]) => key === event.action_id || action.id === event.tool_call_id);
     const { text, isError } = toResult(event);
     if (found !== undefined) return [close(found[0], found[1], text, isError)];
     return event.kind === "AgentErrorEvent" ? [say("agent.error", { error: text })] : [];
   };
 
-  const tellMessage = (event: OpenHandsEvent): readonly AgentEvent[] =>
+  const tellMessage = (event: OpenHandsEvent): readonly ToldEvent[] =>
     event.source === "agent" || event.llm_message?.role === "assistant"
       ? [...sayThought(event.llm_message?.reasoning_content), ...sayText(toText(event.llm_message?.content))]
       : [];
 
-  const TELLERS: ReadonlyMap<string, (event: OpenHandsEvent) => readonly AgentEvent[]> = new Map([
+  const TELLERS: ReadonlyMap<string, (event: OpenHandsEvent) => readonly ToldEvent[]> = new Map([
     ["MessageEvent", tellMessage],
     ["ActionEvent", tellAction],
     ["ObservationEvent", tellResult],

@@ -1,7 +1,8 @@
-import { EVENT_DATA_LIMIT_BYTES, findJsonComplaint } from "@drover/contract";
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { EVENT_DATA_LIMIT_BYTES } from "./events/event.ts";
 import { toEventData } from "./event-text.ts";
+import { findJsonComplaint } from "./json.ts";
 
 test("whatever an agent says becomes data that the store takes, and ordinary data is unchanged", () => {
   fc.assert(
