@@ -11,7 +11,7 @@ import { z } from "zod";
 import { command, query } from "./query.ts";
 import { SAMPLE_TASK } from "./tasks.ts";
 import type { Statement } from "../ports/db.ts";
-import { empty, sql } from "./sql.ts";
+import { empty, join, sql } from "./sql.ts";
 
 const SAMPLE_PROJECT = "project-00000000-0000-4000-8000-000000000000";
 const SAMPLE_WEIGHTS: ScoreWeights = {
@@ -40,6 +40,8 @@ const YOUNG = [FAR[0], NEAR[0], PAST[0]];
 const RIPE = [FAR[1], NEAR[1], PAST[1]];
 /** `NEAR[2]`, as a word of the statement: the index of its oldest is found by it. */
 const STARVING_NEAR = sql`6`;
+/** Stands for a lane where the oldest of `NEAR[2]` are listed. */
+const OLDEST = sql`10`;
 
 /** Keeps everybody else from claiming until the transaction ends: for whoever was overtaken again and again. */
 export const lockClaims = query(
@@ -144,23 +146,6 @@ export const listPendingOf = query(
   and ${"ticketId" in scope ? sql`ticket_id = ${scope.ticketId}` : sql`project_id = ${scope.projectId}`} order by id limit 100000`,
 );
 
-const RoomRow = z.object({ project_id: ProjectId, room: z.number(), active: z.number(), turn: z.number() });
-export type RoomRow = z.infer<typeof RoomRow>;
-
-/** How much of each project runs, and how much may, after which claim. */
-export const listRoom = query(
-  "tasks.room",
-  RoomRow,
-  [5],
-  (limit: number) => sql`
-  select p.id as project_id, c.turn, coalesce((p.settings->>'max_concurrent_tasks')::integer, ${limit}::integer)
-      - coalesce(a.active, 0)::integer as room, coalesce(a.active, 0)::integer as active
-  from claim_turn c cross join projects p left join (select project_id, count(*) as active from tasks
-    where status in ('claiming', 'assigned', 'running', 'validating') group by project_id) a on a.project_id = p.id
-  where p.status = 'active' limit 10000`,
-  { trusted: true, prepared: true },
-);
-
 const CandidateRow = z.object({
   id: TaskId,
   project_id: ProjectId,
@@ -172,34 +157,70 @@ const CandidateRow = z.object({
   retry_count: z.number(),
   max_retries: z.number(),
   owned_files: z.array(z.string()),
-  lane: z.number(),
+  list: z.number(),
 });
 export type CandidateRow = z.infer<typeof CandidateRow>;
 
-/** The best few of each lane of each of the projects; one that stands in two lists comes twice. Lanes in which nobody waits cost
- *  nothing. `capabilities` null: nobody is left out. */
+/** A number as a word of the text: as a parameter the planner would have to guess it, and would plan anew each time. */
+const word = (value: number): Statement => ({ text: String(Math.trunc(value)), values: [] });
+
+/** The best few of each lane of a project, as lists; one that stands in two comes twice. Nothing is read of lanes in which nobody waits.
+ *  `capabilities` null: nobody is left out. */
+const toLists = (
+  project: Statement,
+  lanes: Statement,
+  capabilities: readonly string[] | null,
+  perLane: Statement,
+): Statement => {
+  const best = (lane: Statement, order: Statement) => sql`
+    select t.id, t.ticket_id, t.priority, t.created_at, t.deadline_at, t.blockers, t.retry_count, t.max_retries, t.owned_files
+    from tasks t
+    where t.project_id = ${project} and t.lane = ${lane} and t.status = 'pending' and t.unmet = 0 and not t.is_held
+      ${capabilities === null ? empty : sql`and t.required_capabilities <@ ${capabilities}::text[]`}
+    order by ${order} limit ${perLane}`;
+  return sql`
+  select b.*, l.lane as list from (${lanes}) l
+  cross join lateral (${best(sql`l.lane`, sql`t.rank desc, t.created_at, t.id`)}) b
+  union all
+  select b.*, ${OLDEST} as list from (${best(STARVING_NEAR, sql`t.created_at, t.id`)}) b`;
+};
+
+/** Lanes in which somebody waits, wherever. */
+const LANES_IN_USE = sql`select o.lane from (values ${join(LANES.flat().map((lane) => sql`(${word(lane)}::smallint)`))}) as o (lane)
+    where exists (select 1 from tasks w where w.status = 'pending' and w.lane = o.lane)`;
+
+const RoomRow = z.object({ project_id: ProjectId, room: z.number(), active: z.number(), turn: z.number() });
+/** What is told of a task is null, like its id, where a project has no room or nobody waits. */
+const LookRow = RoomRow.extend(CandidateRow.shape).extend({ id: TaskId.nullable() });
+export type LookRow = z.infer<typeof LookRow>;
+
+/** How much of each project runs and how much may, after which claim, and the best few of those that have room: what one moment showed. */
+export const lookAtQueue = query(
+  "tasks.look",
+  LookRow,
+  [5, ["web"], 10],
+  (limit: number, capabilities: readonly string[] | null, perLane: number) => sql`
+  with room as materialized (
+    select p.id as project_id, t.turn, coalesce((p.settings->>'max_concurrent_tasks')::integer, ${limit}::integer)
+      - coalesce(a.active, 0)::integer as room, coalesce(a.active, 0)::integer as active
+    from claim_turn t cross join projects p left join (select project_id, count(*) as active from tasks
+      where status in ('claiming', 'assigned', 'running', 'validating') group by project_id) a on a.project_id = p.id
+    where p.status = 'active' limit 10000),
+  lanes as materialized (${LANES_IN_USE})
+  select r.*, c.* from room r left join lateral (
+    ${toLists(sql`case when r.room > 0 then r.project_id end`, sql`select lane from lanes`, capabilities, word(perLane))}) c on true`,
+  { trusted: true, prepared: true },
+);
+
+/** The best few of each lane of the projects, whatever room they have. */
 export const listCandidates = query(
   "tasks.candidates",
   CandidateRow,
   [[SAMPLE_PROJECT], ["web"], 10],
-  (projects: readonly string[], capabilities: readonly string[] | null, perLane: number) => {
-    const fields = sql`c.id, c.project_id, c.ticket_id, c.priority, c.created_at, c.deadline_at, c.blockers, c.retry_count, c.max_retries,
-      c.owned_files, c.lane`;
-    const best = (lane: Statement, order: Statement) => sql`
-  cross join lateral (
-    select t.* from tasks t
-    where t.project_id = p.id and t.lane = ${lane} and t.status = 'pending' and t.unmet = 0 and not t.is_held
-      ${capabilities === null ? empty : sql`and t.required_capabilities <@ ${capabilities}::text[]`}
-    order by ${order} limit ${perLane}) c`;
-    return sql`
-  select ${fields} from unnest(${projects}::text[]) as p (id)
-  cross join (select o.lane from unnest(${LANES.flat()}::smallint[]) as o (lane)
-    where exists (select 1 from tasks w where w.status = 'pending' and w.lane = o.lane)) l
-  ${best(sql`l.lane`, sql`t.rank desc, t.created_at, t.id`)}
-  union all
-  select ${fields} from unnest(${projects}::text[]) as p (id) ${best(STARVING_NEAR, sql`t.created_at, t.id`)}`;
-  },
-  { trusted: true, prepared: true },
+  (projects: readonly string[], capabilities: readonly string[] | null, perLane: number) => sql`
+  select p.id as project_id, c.* from unnest(${projects}::text[]) as p (id)
+  cross join lateral (${toLists(sql`p.id`, LANES_IN_USE, capabilities, sql`${perLane}`)}) c`,
+  { trusted: true },
 );
 
 /** What runs in these tickets and has files of its own. */
@@ -222,7 +243,7 @@ export const claimTasks = query(
   [[SAMPLE_TASK], "server", 0],
   (ids: readonly string[], claimer: string, turn: number) => sql`
   with turned as (update claim_turn set turn = turn + 1 where turn = ${turn} returning turn),
-  free as (select id from tasks where id = any(${ids}::text[]) and status = 'pending' and unmet = 0 and not is_held
+  free as (select id from tasks where id in (${join(ids.map((id) => sql`${id}`))}) and status = 'pending' and unmet = 0 and not is_held
       and exists (select 1 from turned)
       and not exists (select 1 from task_dependencies e join tasks o on o.id = e.depends_on
         where e.task_id = tasks.id and o.status <> 'completed')
