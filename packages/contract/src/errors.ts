@@ -28,6 +28,11 @@ export const ERRORS = {
   "sandbox.terminal": { status: 409, retry: false, title: "The sandbox has ended" },
   "sandbox.fenced": { status: 409, retry: false, title: "A newer generation of this sandbox has taken over" },
   "sandbox.unavailable": { status: 503, retry: true, title: "The sandbox does not answer" },
+  "sandbox.elsewhere": {
+    status: 503,
+    retry: true,
+    title: "The sandbox stands at another replica, which does not answer",
+  },
   "sandbox.rejected": { status: 422, retry: false, title: "The provider refused this" },
   "task.not_found": { status: 404, retry: false, title: "No such task" },
   "task.illegal_transition": { status: 409, retry: false, title: "The task cannot do this in its state" },
@@ -81,6 +86,7 @@ export const ERRORS = {
   "database.unavailable": { status: 503, retry: true, title: "The database does not answer" },
   "database.start_failed": { status: 503, retry: false, title: "The embedded database did not start" },
   "blob.unavailable": { status: 503, retry: true, title: "The artifact store cannot write" },
+  "storage.not_shared": { status: 500, retry: false, title: "The replicas do not share their files" },
   "data_dir.in_use": { status: 503, retry: false, title: "The data directory belongs to another server" },
   "data_dir.newer": {
     status: 503,

@@ -4,6 +4,7 @@ import { PermissionDecision } from "./resources/agent-options.ts";
 import { AGENT_SERVER_OPTIONS } from "./agent-server-options.ts";
 import { GIT_OPTIONS } from "./git-options.ts";
 import { MODEL_OPTIONS } from "./model-options.ts";
+import { REPLICA_OPTIONS } from "./replica-options.ts";
 import { Provider } from "./resources/sandbox.ts";
 import { SUPERVISION_OPTIONS } from "./supervision-options.ts";
 import { WEBHOOK_OPTIONS } from "./webhook-options.ts";
@@ -351,6 +352,7 @@ export const OPTIONS = {
   ...WORK_OPTIONS,
   ...WEBHOOK_OPTIONS,
   ...AGENT_SERVER_OPTIONS,
+  ...REPLICA_OPTIONS,
 } as const satisfies Record<string, Option>;
 
 export type OptionName = keyof typeof OPTIONS;

@@ -12,6 +12,7 @@ import { followConversationsOnce } from "./app/receive-agent-events.ts";
 import { reapSandboxesOnce } from "./app/reap-sandboxes.ts";
 import { reconcileSandboxesOnce } from "./app/reconcile-sandboxes.ts";
 import { mendQueueOnce } from "./app/requeue-tasks.ts";
+import { takeOverOnce, touchReplicaOnce } from "./app/tend-replicas.ts";
 import { tendTasksOnce } from "./app/tend-tasks.ts";
 import { watchSandboxesOnce } from "./app/watch-sandboxes.ts";
 
@@ -29,23 +30,27 @@ export interface LoopRow {
   readonly pass: (deps: Deps, signal: AbortSignal) => Promise<unknown>;
   /** Events, of whichever replica, after which it runs at once: stored types, or what they begin with. */
   readonly wakeOn?: readonly string[];
+  /** One replica does it for all, whoever comes first. */
+  readonly byTurns?: true;
   /** Left out where ORCHESTRATOR_ENABLED is false: other processes do it. */
   readonly isOrchestration?: true;
 }
 
 export const LOOPS: readonly LoopRow[] = [
+  { name: "touch-replica", everyMs: 2_000, pass: touchReplicaOnce },
+  { name: "take-over", everyMs: 10_000, pass: takeOverOnce },
   { name: "forget-expired", everyMs: 60_000, pass: forgetExpiredOnce },
   { name: "reconcile-sandboxes", everyMs: 60_000, pass: reconcileSandboxesOnce },
   { name: "provision-sandboxes", everyMs: 1_000, pass: provisionSandboxesOnce },
   { name: "watch-sandboxes", everyMs: 5_000, pass: watchSandboxesOnce },
   { name: "supervise-runs", everyMs: 5_000, pass: superviseRunsOnce },
   { name: "run-guardian", everyMs: 60_000, pass: runGuardianOnce },
-  { name: "run-conductor", everyMs: 300_000, pass: runConductorOnce },
+  { name: "run-conductor", byTurns: true, everyMs: 300_000, pass: runConductorOnce },
   { name: "measure", everyMs: 30_000, pass: measureOnce },
-  { name: "find-anomalies", everyMs: 60_000, pass: findAnomaliesOnce },
+  { name: "find-anomalies", byTurns: true, everyMs: 60_000, pass: findAnomaliesOnce },
   { name: "deliver-alerts", everyMs: 5_000, pass: deliverAlertsOnce },
-  { name: "diagnose-tickets", isOrchestration: true, everyMs: 60_000, pass: diagnoseTicketsOnce },
-  { name: "detect-blocking", isOrchestration: true, everyMs: 300_000, pass: detectBlockingOnce },
+  { name: "diagnose-tickets", byTurns: true, isOrchestration: true, everyMs: 60_000, pass: diagnoseTicketsOnce },
+  { name: "detect-blocking", byTurns: true, isOrchestration: true, everyMs: 300_000, pass: detectBlockingOnce },
   { name: "reap-sandboxes", everyMs: 5_000, pass: reapSandboxesOnce },
   { name: "follow-conversations", everyMs: 5_000, pass: followConversationsOnce },
   { name: "deliver-webhooks", everyMs: 1_000, pass: deliverWebhooksOnce },

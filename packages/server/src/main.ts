@@ -26,6 +26,7 @@ import { openGitHub } from "./adapters/git-github.ts";
 import { openGitMirrors } from "./adapters/git-mirror.ts";
 import { randomIds } from "./adapters/ids-random.ts";
 import { startPostgres } from "./adapters/postgres-embedded.ts";
+import { diskStorage } from "./adapters/storage-dir.ts";
 import { openVault } from "./adapters/vault-file.ts";
 import { openWebhookPost } from "./adapters/webhook-post.ts";
 import { openDaytona } from "./adapters/sandbox-daytona.ts";
@@ -42,6 +43,7 @@ import { openProviders } from "./app/providers.ts";
 import { toLimits } from "./app/sandbox-key.ts";
 import { ensureDefaultProject } from "./app/manage-projects.ts";
 import { createLoginCode, ensureAdmin, ensureOwner } from "./app/manage-tokens.ts";
+import { shareStorage } from "./app/share-storage.ts";
 import { openTail } from "./app/tail-events.ts";
 import { mountSite } from "./http/mount.ts";
 import { openSandboxGate } from "./http/sandbox-gate.ts";
@@ -53,10 +55,13 @@ import { NO_JUDGE, type Judge } from "./ports/judge.ts";
 import type { Log } from "./ports/log.ts";
 import { loadInstallation, releaseLeases } from "./store/lifecycle.ts";
 import { migrate } from "./store/migrate.ts";
+import { leaveReplica, saveReplica, takeTurn } from "./store/replicas.ts";
 import { releaseDeliveries } from "./store/webhooks.ts";
 
 const CLI_NAME = "command line";
 const EVERY_SECOND_MS = 1_000;
+/** Of the time between two passes: another replica's turn comes when this one has missed its own. */
+const TURN_SHARE = 0.9;
 const PACKAGES = resolve(import.meta.dirname, "../..");
 
 export interface ServerOptions {
@@ -164,6 +169,13 @@ async function openServer(options: ServerOptions, cleanup: ReturnType<typeof ope
   const applied = await migrate(db);
   if (applied.length > 0) log.info("database.migrated", { applied });
 
+  const host = `${hostname()}:${dataDir.path}`;
+  const instance = `${hostname()}:${process.pid}`;
+  cleanup.add(() => leaveReplica(db, host, instance).catch(() => undefined));
+  const shared = config.sharedDir === undefined ? undefined : resolve(config.sharedDir);
+  const request = { db, directories: diskStorage, log, host, instance, sharedDir: shared, dataDir: dataDir.path };
+  const storage = await shareStorage(request);
+
   const bus = config.redisUrl === undefined ? openMemoryBus() : openRedisBus(config.redisUrl, log);
   cleanup.add(() => bus.close());
   const worker = join(PACKAGES, "worker/dist");
@@ -198,7 +210,7 @@ async function openServer(options: ServerOptions, cleanup: ReturnType<typeof ope
   cleanup.add(() => providers.close());
   const gate = openSandboxGate(() => route);
   cleanup.add(() => gate.closeAll());
-  const agentsDir = config.agentsDir === undefined ? join(dataDir.path, "agents") : resolve(config.agentsDir);
+  const agentsDir = config.agentsDir === undefined ? join(storage, "agents") : resolve(config.agentsDir);
   const agents = openNpmPackages({ directory: agentsDir, env: process.env, log });
   cleanup.add(() => agents.close());
   const proxy = openEgressProxy(options.resolver ?? systemResolver);
@@ -209,10 +221,10 @@ async function openServer(options: ServerOptions, cleanup: ReturnType<typeof ope
     stopping.abort();
     await tail.done;
   });
-  const repositories = join(dataDir.path, "git");
+  const repositories = join(storage, "git");
   const objects = openBareRepositories(repositories);
   const spine = { db, bus, clock, ids: randomIds, tail, fault: options.fault ?? (() => undefined) };
-  const vault = await openVault(dataDir.path, config.secretKey);
+  const vault = await openVault(storage, config.secretKey);
   const rule = { toFacts: toCassetteFacts, pick: pickRecorded };
   const isRecording = config.cassette !== undefined && config.cassetteMode === "record";
   const vendor = isRecording ? openRecorder(config.cassette, openHttpVendors(), rule) : openHttpVendors();
@@ -255,8 +267,8 @@ async function openServer(options: ServerOptions, cleanup: ReturnType<typeof ope
     checkpoints: openGitCheckpoints(join(dataDir.path, "checkpoints")),
     resources: toResources(options),
     installation: (await loadInstallation.one(db)).id,
-    host: `${hostname()}:${dataDir.path}`,
-    instance: `${hostname()}:${process.pid}`,
+    host,
+    instance,
     adopted: new Set(),
     webhooks: openWebhookPost({
       resolver: options.resolver ?? systemResolver,
@@ -271,7 +283,7 @@ async function openServer(options: ServerOptions, cleanup: ReturnType<typeof ope
     passes: new Map(),
     startedMs: clock.now().getTime(),
     wake: (name) => loops.get(name)?.wake(),
-    blobs: openDiskBlobs(join(dataDir.path, "blobs")),
+    blobs: openDiskBlobs(join(storage, "blobs")),
     vault,
     models,
     credentials: openCredentials({ db, clock, tail }),
@@ -299,10 +311,14 @@ async function openServer(options: ServerOptions, cleanup: ReturnType<typeof ope
   const { port } = site.app.server.address() as AddressInfo;
   url = `http://${config.host.includes(":") ? `[${config.host}]` : config.host}:${port}`;
 
+  const isEverywhere = config.host === "0.0.0.0" || config.host === "::";
+  await saveReplica(db, host, config.peerUrl ?? (isEverywhere ? `http://${hostname()}:${port}` : url), instance);
   await releaseLeases(db, deps.host);
   await releaseDeliveries(db, deps.host);
-  for (const [index, { name, everyMs, pass, isOrchestration }] of LOOPS.entries()) {
+  for (const [index, { name, everyMs, pass, isOrchestration, byTurns }] of LOOPS.entries()) {
     if (isOrchestration === true && !config.orchestratorEnabled) continue;
+    const hasTurn = async () =>
+      byTurns !== true || (await takeTurn.maybe(db, name, host, (everyMs / 1_000) * TURN_SHARE)) !== undefined;
     const onError = (error: unknown) => log.error("loop.failed", { loop: name, reason: String(error) });
     loops.set(
       name,
@@ -310,7 +326,9 @@ async function openServer(options: ServerOptions, cleanup: ReturnType<typeof ope
         everyMs,
         // Out of step with each other: all of them at once would be a moment in every second in which events wait.
         firstMs: everyMs > EVERY_SECOND_MS ? everyMs : (everyMs * (index + 1)) / LOOPS.length,
-        pass: recordPass(deps.passes, clock, { name, everyMs }, (signal) => pass(deps, signal)),
+        pass: recordPass(deps.passes, clock, { name, everyMs }, async (signal) =>
+          (await hasTurn()) ? pass(deps, signal) : undefined,
+        ),
         clock,
         signal: stopping.signal,
         onError,
@@ -329,7 +347,12 @@ async function openServer(options: ServerOptions, cleanup: ReturnType<typeof ope
   });
 
   const done = Promise.withResolvers<void>();
-  const stop = () => cleanup.run().finally(done.resolve);
+  let stopped: Promise<void> | undefined;
+  const leave = async () => {
+    if (config.drainSeconds > 0) await site.drain(config.drainSeconds * 1_000);
+    await cleanup.run();
+  };
+  const stop = () => (stopped ??= leave().finally(done.resolve));
   options.signal.addEventListener("abort", () => void stop(), { once: true });
   const code = await createLoginCode(deps, ownerId);
   return { url, loginUrl: `${deps.address()}/login#${code}`, cliToken, deps, stop, done: done.promise };

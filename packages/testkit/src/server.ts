@@ -98,6 +98,8 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
       dataDir,
       databaseUrl: database.url,
       databasePoolSize: 8,
+      // What a test leaves under way is not waited for.
+      drainSeconds: 0,
       warmLocal: 0,
       warmDocker: 0,
       // What fails in a test stays as the test left it.

@@ -173,7 +173,7 @@ test("a refused request does not use its key up", async ({ server }) => {
 test("a replica with another key says so, and creates nothing a second time", async () => {
   await using database = await createDatabase();
   await using one = await startTestServer({ database });
-  await using two = await startTestServer({ database });
+  await using two = await startTestServer({ database, config: { secretKey: "not the key of the other" } });
   const headers = { "idempotency-key": "sealed" };
   expect((await one.call("POST", "/projects", { body: { name: "sealed" }, headers })).status).toBe(201);
   const { status, body } = await two.call("POST", "/projects", { body: { name: "sealed" }, headers });

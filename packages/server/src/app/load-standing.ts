@@ -4,6 +4,7 @@ import type { SandboxProvider, SandboxRef } from "../ports/sandbox-provider.ts";
 import { loadSandbox, type SandboxRow } from "../store/sandboxes.ts";
 import type { Deps } from "./deps.ts";
 import { toRef } from "./sandbox-key.ts";
+import { requireHere } from "./stand-elsewhere.ts";
 
 export interface Standing {
   readonly row: SandboxRow;
@@ -31,6 +32,7 @@ export async function loadStanding(deps: Deps, id: SandboxId): Promise<Standing>
       "Drover did not make this sandbox (provider external) and has no way into it",
     );
   if (row.provisioned_at === null) throw new AppError("sandbox.illegal_transition", "the sandbox is still being made");
+  requireHere(deps, row);
   return { row, provider: await openProvider(deps, row), ref: toRef(deps.installation, row) };
 }
 

@@ -5,6 +5,7 @@ import { loadSandbox, type SandboxRow } from "../store/sandboxes.ts";
 import type { Deps } from "./deps.ts";
 import { admitWorker } from "./provision-sandboxes.ts";
 import { installationLabels, parseLabels, toSpec } from "./sandbox-key.ts";
+import { isElsewhere } from "./stand-elsewhere.ts";
 
 export interface ReconcileReport {
   readonly adopted: number;
@@ -33,6 +34,8 @@ async function settle(
     return "destroyed";
   }
   if (fate === "leave" || row === undefined || deps.adopted.has(ref.key)) return "left";
+  // One engine may be seen by several replicas; the gate of a sandbox is kept by the one that made it.
+  if (isElsewhere(deps, row)) return "left";
   deps.adopted.add(ref.key);
   const info = await provider.info(ref, signal);
   if (info?.state !== "running" && info?.state !== "paused") return "left";

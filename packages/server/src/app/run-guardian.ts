@@ -9,6 +9,7 @@ import {
   type Signal,
 } from "@drover/core";
 import { AppError, TERMINAL_SANDBOX_STATES, type InterventionId, type MessageId } from "@drover/contract";
+import { takeTurn } from "../store/replicas.ts";
 import { lockSandboxes } from "../store/sandboxes.ts";
 import {
   countSteps,
@@ -30,6 +31,8 @@ import { queueMessage } from "./send-message.ts";
 const BATCH = 1_000;
 const HISTORY = 50;
 const AT_ONCE = 5;
+/** A little less than the time between two beats. */
+const TURN_SECONDS = 55;
 
 const toSettings = ({ config }: Deps): GuardianSettings => ({
   mode: config.guardianMode,
@@ -149,7 +152,12 @@ async function guard(deps: Deps, row: WatchedRow, abort: AbortSignal): Promise<b
 }
 
 export async function runGuardianOnce(deps: Deps, abort: AbortSignal): Promise<{ looked: number; intervened: number }> {
-  const rows = (await listWatched(deps.db, BATCH)).filter(({ state }) => state !== "pending" && state !== "creating");
+  // Each replica guards what it made, because only it can stop that; what nobody made is guarded by one of them.
+  const hasTurn = (await takeTurn.maybe(deps.db, "run-guardian", deps.host, TURN_SECONDS)) !== undefined;
+  const isMine = ({ host }: WatchedRow) => (host === null ? hasTurn : host === deps.host);
+  const rows = (await listWatched(deps.db, BATCH)).filter(
+    (row) => row.state !== "pending" && row.state !== "creating" && isMine(row),
+  );
   let intervened = 0;
   for (let start = 0; start < rows.length; start += AT_ONCE) {
     const done = await Promise.all(

@@ -17,6 +17,8 @@ export interface Context {
   readonly reply: FastifyReply;
   /** Aborts when the caller hangs up or the server stops. */
   readonly signal: AbortSignal;
+  /** For what only waits: aborts already when the server begins to leave, so that the caller waits at another replica. */
+  readonly waiting: AbortSignal;
 }
 
 type Handler<Name extends EndpointName> = (context: Context, input: Input<Api[Name]>) => Promise<Reply<Api[Name]>>;

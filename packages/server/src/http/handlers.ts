@@ -191,7 +191,7 @@ export const handlers: Handlers = {
   sendMessage: (context, { params, body }) =>
     sendMessage(context.deps, person(context), params.sandbox_id, body, context.requestKey),
   receiveMessages: async (context, { query }) => [
-    ...(await receiveMessages(context.deps, worker(context), query, context.signal)),
+    ...(await receiveMessages(context.deps, worker(context), query, context.waiting)),
   ],
   ackMessage: (context, { params, body }) => ackMessage(context.deps, worker(context), params.message_id, body),
   listMessages: (context, { params, query }) => pageMessages(context.deps, params.sandbox_id, query),

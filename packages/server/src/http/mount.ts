@@ -5,6 +5,7 @@ import type { z } from "zod";
 import type { Principal } from "../app/credential.ts";
 import type { Deps } from "../app/deps.ts";
 import { checkStore } from "../app/locate.ts";
+import { StandsElsewhere } from "../app/stand-elsewhere.ts";
 import { authorise, resolvePrincipal } from "./authorise.ts";
 import { readJson } from "./body.ts";
 import { openCredentialWatch } from "./credential-watch.ts";
@@ -12,6 +13,7 @@ import { mountAgentEvents } from "./agent-events.ts";
 import { mountGitHubWebhook } from "./github-webhook.ts";
 import { mountGitEndpoint } from "./git-endpoint.ts";
 import type { Context } from "./context.ts";
+import { forwardRequest } from "./forward-request.ts";
 import { mountGateway } from "./gateway.ts";
 import { handlers } from "./handlers.ts";
 import { openHostCheck, requireServed, type HostCheck } from "./host-check.ts";
@@ -28,10 +30,13 @@ import { openStreamSockets } from "./stream-socket.ts";
 
 export interface Site {
   readonly app: FastifyInstance;
+  /** Takes no connection any more, tells sockets and polls to go elsewhere, and waits until all requests are answered, at most so long. */
+  drain(graceMs: number): Promise<void>;
   close(): Promise<void>;
 }
 
 const KEY_LIMIT = 200;
+const SWEEP_MS = 20;
 const REQUEST_ID = /^[\w.:-]{1,100}$/;
 const principals = new WeakMap<FastifyRequest, Principal>();
 
@@ -118,7 +123,9 @@ export async function mountSite(
     routerOptions: { maxParamLength: 300, querystringParser: (text) => parseQuery(text) },
     requestTimeout: 120_000,
     keepAliveTimeout: 65_000,
-    forceCloseConnections: true,
+    forceCloseConnections: "idle",
+    // Who comes through a connection that is still open while the server leaves is answered, and told to close it.
+    return503OnClosing: false,
     // A GET may take messages out of a queue: nothing is to happen for a HEAD.
     exposeHeadRoutes: false,
     // The host check below answers for a missing Host as for a foreign one.
@@ -131,6 +138,7 @@ export async function mountSite(
   });
 
   const answers = watchAnswers(app.server);
+  const leaving = new AbortController();
 
   app.removeAllContentTypeParsers();
   app.addContentTypeParser("*", (request, payload, done) => {
@@ -186,8 +194,16 @@ export async function mountSite(
           get signal() {
             return signalOf(reply, options.signal);
           },
+          get waiting() {
+            if (leaving.signal.aborted) throw new AppError("server.not_ready", "the server stops");
+            return signalOf(reply, AbortSignal.any([options.signal, leaving.signal]));
+          },
         };
-        const answer = await (handlers[name] as (context: Context, input: unknown) => Promise<unknown>)(context, input);
+        const handle = handlers[name] as (context: Context, input: unknown) => Promise<unknown>;
+        const answer = await handle(context, input).catch((error: unknown) => {
+          if (!(error instanceof StandsElsewhere)) throw error;
+          return forwardRequest(deps, error, context);
+        });
         if (reply.sent) return reply;
         return reply.status(endpoint.status ?? 200).send(answer);
       },
@@ -204,6 +220,7 @@ export async function mountSite(
   app.get("/healthz", { exposeHeadRoute: true }, async () => ({ status: "ok" }));
   app.get("/readyz", { exposeHeadRoute: true }, async () => {
     await checkStore(deps.db);
+    if (leaving.signal.aborted) throw new AppError("server.not_ready", "the server stops");
     if (!deps.bus.isUp()) throw new AppError("server.not_ready", "the bus between replicas is down (REDIS_URL)");
     return { status: "ready", database: "ok", bus: "ok", migrations: "ok" };
   });
@@ -229,11 +246,29 @@ export async function mountSite(
     if (!sockets.handleUpgrade(request, socket, head) && !terminals.handleUpgrade(request, socket, head))
       socket.end("HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");
   });
+  let closing: Promise<unknown> | undefined;
+  /** Closing waits for connections: those that are between two requests are not waited for. */
+  const closeSwept = async (sweep: () => void) => {
+    closing ??= app.close();
+    const sweeper = setInterval(sweep, SWEEP_MS);
+    await closing.finally(() => clearInterval(sweeper));
+  };
   return {
     app,
+    drain: async (graceMs) => {
+      leaving.abort();
+      const isClosed = closeSwept(() => app.server.closeIdleConnections());
+      const isOver = new AbortController();
+      const patience = deps.clock.sleep(graceMs, isOver.signal);
+      // Told after the door is shut: who comes back at once must not come back here.
+      while (app.server.listening) await new Promise((resolve) => setImmediate(resolve));
+      await Promise.all([sockets.close(), terminals.close()]);
+      await Promise.race([isClosed, patience]);
+      isOver.abort();
+    },
     close: async () => {
       await Promise.all([sockets.close(), terminals.close()]);
-      await app.close();
+      await closeSwept(() => app.server.closeAllConnections());
       watch.close();
     },
   };

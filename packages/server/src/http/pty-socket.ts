@@ -15,8 +15,11 @@ import {
 } from "@drover/contract";
 import type { Deps } from "../app/deps.ts";
 import { openTerminal, type RecordedTerminal } from "../app/open-terminal.ts";
+import { StandsElsewhere } from "../app/stand-elsewhere.ts";
 import { authorisePerson } from "./authorise.ts";
 import type { CredentialWatch } from "./credential-watch.ts";
+import { FORWARDED } from "./forward-request.ts";
+import { forwardTerminal } from "./forward-terminal.ts";
 import { requireServed, type HostCheck } from "./host-check.ts";
 import { identifySocket, openInbox, parseFrame, refuse, type Inbox } from "./socket-credential.ts";
 
@@ -97,14 +100,20 @@ export function openPtySockets(deps: Deps, hosts: HostCheck, watch: CredentialWa
     socket.once("close", () => hangUp.abort());
     if (socket.readyState !== socket.OPEN) return;
     const signal = AbortSignal.any([stopping.signal, hangUp.signal]);
-    const terminal = await openTerminal(deps, principal, id as SandboxId, size, signal);
+    const end = () => refuse(socket, CLOSE.credential, "the credential has ended");
+    const opened = await openTerminal(deps, principal, id as SandboxId, size, signal).catch((error: unknown) => {
+      if (error instanceof StandsElsewhere && request.headers[FORWARDED] === undefined) return error;
+      throw error;
+    });
+    if (opened instanceof StandsElsewhere) {
+      const unwatch = watch.add({ who: principal, session, end });
+      const call = { socket, inbox, person: principal, sandboxId: id as SandboxId, ...size };
+      return forwardTerminal(deps, opened, call).finally(unwatch);
+    }
+    const terminal = opened;
     const member: Session = { socket, terminal };
     sessions.add(member);
-    const unwatch = watch.add({
-      who: principal,
-      session,
-      end: () => refuse(socket, CLOSE.credential, "the credential has ended"),
-    });
+    const unwatch = watch.add({ who: principal, session, end });
     socket.once("close", () => terminal.close());
     say(socket, { type: "ready" });
     listen(inbox, member);

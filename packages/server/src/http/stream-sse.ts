@@ -64,7 +64,7 @@ export async function streamSandbox(
     out.end();
     setTimeout(() => out.destroy(), END_MS).unref();
   };
-  context.signal.addEventListener("abort", finish, { once: true });
+  context.waiting.addEventListener("abort", finish, { once: true });
   await isOver;
   clearInterval(keepAlive);
   unwatch();

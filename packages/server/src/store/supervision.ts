@@ -26,6 +26,7 @@ export const WatchedRow = z.object({
   task_id: TaskId.nullable(),
   state: SandboxState,
   provider: z.string(),
+  host: z.string().nullable(),
   prompt: z.string().nullable(),
   created_at: z.date(),
   started_at: z.date().nullable(),
@@ -43,7 +44,7 @@ export const WatchedRow = z.object({
 });
 export type WatchedRow = z.infer<typeof WatchedRow>;
 
-const watched = sql`s.id, s.project_id, s.task_id, s.state, s.provider, s.prompt, s.created_at, s.started_at, s.last_contact_at, s.last_seq,
+const watched = sql`s.id, s.project_id, s.task_id, s.state, s.provider, s.host, s.prompt, s.created_at, s.started_at, s.last_contact_at, s.last_seq,
   coalesce(v.cursor_seq, 0) as cursor_seq, v.watch, v.signals, v.condition, v.nudged_at, v.judged_at,
   coalesce(v.judged_seq, 0) as judged_seq, coalesce(t.owned_files, '{}') as owned_files, t.phase_id as phase`;
 
