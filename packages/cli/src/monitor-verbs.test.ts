@@ -31,6 +31,7 @@ const ACTION = {
   authority_name: "GUARDIAN",
   reason: "it burns money",
   initiated_by: "tok-000000000001",
+  approved_by: "tok-000000000000",
   executed_at: at,
   reverted_at: null,
   audit_log: { before: {}, after: {}, reverted_by: null, revert_reason: null },
@@ -109,6 +110,14 @@ test("an emergency needs a reason, and is told as it was kept", async () => {
   expect(done.requests[0]?.body).toEqual({ task_id: TASK, reason: "it burns money" });
   expect(done.out[1]).toMatch(/^act-000000000001 .* cancel task +no +it burns money$/);
   fits(done.out);
+  const moved = toTrial({}, () => Response.json({ ...ACTION, action_type: "reallocate_capacity" }));
+  const words = ["guardian", "reallocate", "drover-00000000-000001", ACTION.project_id];
+  expect(await runCommand(moved.context, [...words, "two", "--reason", "x"])).not.toBe(0);
+  expect(await runCommand(moved.context, [...words, "2", "--reason", "it is late"])).toBe(0);
+  const body = { from_agent_id: words[2], to_agent_id: words[3], capacity: 2, reason: "it is late" };
+  expect(moved.requests.map((one) => [one.url.pathname, one.body])).toEqual([
+    ["/api/v1/guardian/intervention/reallocate", body],
+  ]);
 });
 
 test("costs are broken down and forecast", async () => {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { scoreAnomalies, type AnomalyReading, type AnomalyState } from "./anomaly.ts";
+import { diagnoseAnomaly, scoreAnomalies, type AnomalyReading, type AnomalyState } from "./anomaly.ts";
 
 const calm = (id: string, more: Partial<AnomalyReading> = {}): AnomalyReading => ({
   id,
@@ -55,4 +55,16 @@ test("three readings in a row are one anomaly, told once, and a calm one begins 
 
 test("with nobody to compare with only errors and waiting tasks count", () => {
   expect(scoreOf(calm("x", { latency: 900, tokens: 9_000_000 }), [])?.score).toBe(0);
+});
+
+test("what a score speaks of: the heaviest part is the cause, each part weighs as it does in the score", () => {
+  const { root_cause, hypotheses, recommendations } = diagnoseAnomaly(0.85, {
+    latency: 1,
+    errors: 1,
+    resources: 1,
+    queue: 0,
+  });
+  expect(root_cause).toBe("its calls take far longer than those of the others");
+  expect(hypotheses.map(({ likelihood }) => likelihood)).toEqual([0.41, 0.35, 0.24]);
+  expect(recommendations.every((one) => !one.creates_followup_task)).toBe(true);
 });

@@ -1,4 +1,5 @@
-/** Whether a run behaves unlike the others: a score from latency, errors, resources and what waits for it. */
+/** Whether a run behaves unlike the others: a score from latency, errors, resources and what waits for it; and what that speaks of. */
+import type { Diagnosis } from "./diagnose.ts";
 
 export interface AnomalyReading {
   readonly id: string;
@@ -102,4 +103,52 @@ export function scoreAnomalies(readings: readonly AnomalyReading[]): readonly An
       isNew: streak === ANOMALY_READINGS,
     };
   });
+}
+
+/** What each part speaks of when it is high. */
+const MEANINGS: Readonly<Record<keyof AnomalyParts, { readonly statement: string; readonly advice: string }>> = {
+  latency: {
+    statement: "its calls take far longer than those of the others",
+    advice:
+      "Look at the call that runs: a build or a test may hang, or the sandbox may be short of processor or network.",
+  },
+  errors: {
+    statement: "most of its calls fail",
+    advice: "Read the first failing call; the surroundings may lack what the task needs.",
+  },
+  resources: {
+    statement: "it uses many more tokens than the others",
+    advice: "See whether it reads the same things again, and whether its task is too large to be one.",
+  },
+  queue: {
+    statement: "many tasks wait for its own",
+    advice: "Tell it what matters most, or let what waits for it begin without it.",
+  },
+};
+
+const toShare = (value: number): number => Math.round(value * 100) / 100;
+
+/** By rule: the parts that make the score, the heaviest first. It works on, so nothing has to be set going again. */
+export function diagnoseAnomaly(score: number, parts: AnomalyParts): Diagnosis {
+  const names = Object.keys(MEANINGS) as (keyof AnomalyParts)[];
+  const heavy = names
+    .map((name) => ({ name, share: score === 0 ? 0 : (WEIGHTS[name] * parts[name]) / score }))
+    .filter(({ share }) => share > 0)
+    .toSorted((a, b) => b.share - a.share);
+  return {
+    root_cause: heavy[0] === undefined ? "nothing stands out any more" : MEANINGS[heavy[0].name].statement,
+    hypotheses: heavy.map(({ name, share }) => ({
+      statement: MEANINGS[name].statement,
+      likelihood: toShare(share),
+      supporting_evidence: [`${name} ${toShare(parts[name])} of 1, in ${ANOMALY_READINGS} readings in a row`],
+      counterpoints: [],
+    })),
+    recommendations: heavy.slice(0, 2).map(({ name }) => ({
+      description: MEANINGS[name].advice,
+      priority: score >= CRITICAL_SCORE ? ("HIGH" as const) : ("MEDIUM" as const),
+      estimated_effort: "S" as const,
+      creates_followup_task: false,
+    })),
+    confidence: toShare(Math.min(score, 0.9)),
+  };
 }

@@ -123,6 +123,16 @@ async function priority(context: Context, args: Arguments): Promise<number> {
   return tellAction(context, args, await client.emergencyOverridePriority({ body }, { signal: context.signal }));
 }
 
+async function reallocate(context: Context, args: Arguments): Promise<number> {
+  const [, from_agent_id = "", to_agent_id = "", amount = ""] = takePositionals(guardian, args, 4, 4);
+  const capacity = Number(amount);
+  if (!Number.isInteger(capacity) || capacity < 1)
+    throw new UsageError(`${amount} is no number of tasks to move`, guardian.name);
+  const body = { from_agent_id, to_agent_id, capacity, reason: requireReason(args) };
+  const client = connect(context, args);
+  return tellAction(context, args, await client.emergencyReallocate({ body }, { signal: context.signal }));
+}
+
 async function revert(context: Context, args: Arguments): Promise<number> {
   const [, action_id = ""] = takePositionals(guardian, args, 2, 2);
   const input = { params: { action_id }, body: { reason: requireReason(args) } };
@@ -154,6 +164,7 @@ const ACTIONS: Readonly<Record<string, (context: Context, args: Arguments) => Pr
   actions,
   cancel,
   priority,
+  reallocate,
   revert,
   look,
 };
@@ -161,11 +172,12 @@ const ACTIONS: Readonly<Record<string, (context: Context, args: Arguments) => Pr
 export const guardian: Verb = {
   name: "guardian",
   summary: "What supervision sees of a run, and what the guardian did.",
-  usage: "[id | look <id> | actions | cancel <task> | priority <task> <p> | revert <action> | evaluate <corpus>]",
+  usage:
+    "[id | look <id> | actions | cancel <task> | priority <task> <p> | reallocate <from> <to> <n> | revert <action> | evaluate <corpus>]",
   isRemote: true,
-  flags: [{ name: "reason", value: "text", doc: "For cancel, priority and revert: why." }],
+  flags: [{ name: "reason", value: "text", doc: "For cancel, priority, reallocate and revert: why." }],
   details:
-    "With an id: its condition, its signs of trouble with the events that make them, and what was done. Without: the latest of all. `look` looks now and asks the judge. `cancel` fails a task at once, `priority` sets one against all else, `revert` takes either back; `actions` lists them. `evaluate` plays recorded runs (one JSON object a line) to the signals and tells precision, recall and delay; it needs no server.",
+    "With an id: its condition, its signs of trouble with the events that make them, and what was done. Without: the latest of all. `look` looks now and asks the judge. `cancel` fails a task at once, `priority` sets one against all else, `reallocate` lets the project of one agent (or a project) run so many tasks fewer at once and that of another as many more, `revert` takes any of them back; `actions` lists them. `evaluate` plays recorded runs (one JSON object a line) to the signals and tells precision, recall and delay; it needs no server.",
   async run(context, args) {
     const [action = ""] = args.positionals;
     const chosen = Object.hasOwn(ACTIONS, action) ? ACTIONS[action] : undefined;

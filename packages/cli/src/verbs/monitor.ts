@@ -146,7 +146,7 @@ async function stuck(context: Context, args: Arguments): Promise<number> {
       const lines = formatFields([
         ["cause", [toSafeLine(run.diagnosis.root_cause)]],
         ["evidence", run.diagnosis.hypotheses.flatMap((one) => one.supporting_evidence.map(toSafeLine))],
-        ["task", [run.diagnostic_task_id]],
+        ["task", [run.diagnostic_task_id ?? "none"]],
       ]);
       for (const line of lines) context.print(line);
     }

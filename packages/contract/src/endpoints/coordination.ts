@@ -3,7 +3,7 @@ import { z } from "zod";
 import { endpoint } from "../endpoint.ts";
 import { TaskId, TicketId } from "../ids.ts";
 import { NewSplit, NewSync, PhaseCompletion, Split, Sync, TicketBlocking } from "../resources/coordination.ts";
-import { Task } from "../resources/task.ts";
+import { NamedTask, Task } from "../resources/task.ts";
 import { PhaseId } from "../resources/ticket.ts";
 
 const taskRef = z.object({ task_id: TaskId });
@@ -28,10 +28,10 @@ export const coordinationEndpoints = {
     path: "/tasks/:task_id/generate-title",
     access: "person",
     verb: "operate",
-    summary: "Name a task by what its description says.",
+    summary: "Name a task by what its description says: by the judge's model where there is one, else by rule.",
     params: taskRef,
     body: z.strictObject({ context: z.string().min(1).max(10_000).optional() }).default({}),
-    reply: Task,
+    reply: NamedTask,
   }),
   generateTitles: endpoint({
     method: "POST",
@@ -40,7 +40,7 @@ export const coordinationEndpoints = {
     verb: "operate",
     summary: "Name those of the newest tasks that are called like their type.",
     body: z.strictObject({ limit: z.int().min(1).max(100).default(10) }).default({ limit: 10 }),
-    reply: z.object({ tasks: z.array(Task) }),
+    reply: z.object({ tasks: z.array(NamedTask) }),
   }),
   createSync: endpoint({
     method: "POST",

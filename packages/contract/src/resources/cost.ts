@@ -13,7 +13,10 @@ export const ModelProtocolName = z.enum(["anthropic", "openai", "gemini"]);
 
 export const CostRecord = z.object({
   id: CostRecordId,
-  sandbox_id: SandboxId,
+  /** Null: the server asked a model itself, about no sandbox or about several. */
+  sandbox_id: SandboxId.nullable(),
+  /** `agent`: a call of an agent; `judge` and `title`: calls of the server, to judge runs and to name tasks. */
+  purpose: z.enum(["agent", "judge", "title"]),
   project_id: ProjectId,
   task_id: z.string().nullable(),
   ticket_id: z.string().nullable(),

@@ -1,6 +1,6 @@
-/** Tickets that are stuck, and what was found out about them. */
+/** Tickets that are stuck and runs that stand out, and what was found out about them. */
 import { z } from "zod";
-import { ProjectId, TaskId, TicketId } from "../ids.ts";
+import { ProjectId, SandboxId, TaskId, TicketId } from "../ids.ts";
 import { Timestamp } from "../time.ts";
 
 export const DiagnosticRunId = z
@@ -47,18 +47,22 @@ export const DiagnosisView = z.object({
 
 export const DiagnosticRun = z.object({
   id: DiagnosticRunId,
-  workflow_id: TicketId,
-  ticket_id: TicketId,
+  /** The ticket; null for a run without one. */
+  workflow_id: TicketId.nullable(),
+  ticket_id: TicketId.nullable(),
   project_id: ProjectId,
-  trigger: z.enum(["automatic", "manual"]),
-  /** Follows the recovery task: running while it is open, then as it ended. */
+  /** `anomaly`: a sandbox that stood out was looked into while it worked on. */
+  trigger: z.enum(["automatic", "manual", "anomaly"]),
+  sandbox_id: SandboxId.nullable(),
+  /** Follows the recovery task: running while it is open, then as it ended. Without one it is over at once. */
   status: z.enum(["running", "completed", "failed"]),
   total_tasks_at_trigger: z.int().nonnegative(),
   done_tasks_at_trigger: z.int().nonnegative(),
   failed_tasks_at_trigger: z.int().nonnegative(),
   time_since_last_task_seconds: z.number().nullable(),
   diagnosis: DiagnosisView,
-  diagnostic_task_id: TaskId,
+  /** Null: nothing had to be set going again. */
+  diagnostic_task_id: TaskId.nullable(),
   tasks_created_ids: z.array(TaskId),
   triggered_at: Timestamp,
   completed_at: Timestamp.nullable(),

@@ -39,6 +39,8 @@ export const GuardianAction = z.object({
   authority_name: z.literal("GUARDIAN"),
   reason: z.string(),
   initiated_by: z.string(),
+  /** Whose authority it was done by. */
+  approved_by: z.string(),
   executed_at: Timestamp,
   reverted_at: Timestamp.nullable(),
   audit_log: z.object({

@@ -5,7 +5,7 @@ import { MessageId } from "../ids.ts";
 import { Timestamp } from "../time.ts";
 import { StateAt } from "./log.ts";
 import { MessageState } from "./message.ts";
-import { VerdictAnswer } from "./supervision.ts";
+import { Verdict } from "./supervision.ts";
 
 const Cursor = z.coerce.number().int().nonnegative().max(Number.MAX_SAFE_INTEGER);
 
@@ -48,7 +48,7 @@ export const Moment = z.object({
     }),
   ),
   /** The judge's last verdict by then. */
-  verdict: VerdictAnswer.extend({ created_at: Timestamp }).nullable(),
+  verdict: Verdict.extend({ created_at: Timestamp }).nullable(),
   /** The newest up to there, oldest first. */
   events: z.array(StoredEvent),
 });

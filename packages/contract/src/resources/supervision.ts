@@ -49,6 +49,15 @@ export const Supervision = z.object({
 });
 export type Supervision = z.infer<typeof Supervision>;
 
+const VerdictDetails = z.object({
+  /** How what is done fits the phase of the work. */
+  phase_alignment: z.string(),
+  constraint_violations: z.array(z.string()),
+  missing_steps: z.array(z.string()),
+  progress_indicators: z.array(z.string()),
+  risk_factors: z.array(z.string()),
+});
+
 /** What a judge answers. Every field is there, because some vendors refuse optional ones. */
 export const VerdictAnswer = z.object({
   trajectory_aligned: z.boolean(),
@@ -58,9 +67,26 @@ export const VerdictAnswer = z.object({
   steering_recommendation: z.string().nullable(),
   trajectory_summary: z.string(),
   current_focus: z.string(),
+  /** What the run is for by now: the goal, and what was asked since. */
+  accumulated_goal: z.string(),
+  details: VerdictDetails,
   evidence: z.array(z.number().int()),
 });
 export type VerdictAnswer = z.infer<typeof VerdictAnswer>;
+
+/** A verdict as it is kept: with what the server measured itself, because a model cannot know it. Null: kept before it was asked for. */
+export const Verdict = z.object({
+  ...VerdictAnswer.shape,
+  accumulated_goal: z.string().nullable().default(null),
+  details: VerdictDetails.nullable().default(null),
+  /** Events of the run so far that tell what its agent did. */
+  conversation_length: z.int().nonnegative().nullable().default(null),
+  /** Seconds since the run began. */
+  session_duration: z.number().nonnegative().nullable().default(null),
+  /** The number of the last event in which the agent said something. */
+  last_claude_message_marker: z.int().positive().nullable().default(null),
+});
+export type Verdict = z.infer<typeof Verdict>;
 
 /** What a judge answers about two runs. */
 export const DuplicateAnswer = z.object({
@@ -70,13 +96,17 @@ export const DuplicateAnswer = z.object({
 });
 export type DuplicateAnswer = z.infer<typeof DuplicateAnswer>;
 
+/** What a model answers that is asked for a task's name. */
+export const TitleAnswer = z.object({ title: z.string() });
+export type TitleAnswer = z.infer<typeof TitleAnswer>;
+
 export const GuardianAnalysis = z.object({
   id: z.string(),
   sandbox_id: SandboxId,
   project_id: ProjectId,
   model: z.string(),
   cursor_seq: z.int().nonnegative(),
-  ...VerdictAnswer.shape,
+  ...Verdict.shape,
   created_at: Timestamp,
 });
 export type GuardianAnalysis = z.infer<typeof GuardianAnalysis>;

@@ -141,6 +141,10 @@ export const Task = z.object({
 });
 export type Task = z.infer<typeof Task>;
 
+/** Who made its title: a model, or the rule. */
+export const NamedTask = Task.extend({ title_origin: z.enum(["model", "rule"]) });
+export type NamedTask = z.infer<typeof NamedTask>;
+
 export const AttemptOutcome = z.enum(["completed", "failed", "lost", "cancelled", "timed_out", "passed", "rejected"]);
 export type AttemptOutcome = z.infer<typeof AttemptOutcome>;
 

@@ -71,6 +71,8 @@ test("room for tasks moves from one agent's project to another's, never all of i
   const moved = await post(3);
   expect(moved.body).toMatchObject({ action_type: "reallocate_capacity", target_entity: to.id });
   expect([await roomOf(giver), await roomOf(taker)]).toEqual([1, usual + 3]);
+  const told = await server.call("GET", "/events?event_type=guardian.resource.reallocated");
+  expect(told.body.events).toMatchObject([{ event_data: { action_id: moved.body.action_id, capacity: 3 } }]);
   expect((await post(1)).status).toBe(422);
   expect((await post(1, { to_agent_id: giver })).status).toBe(422);
   expect((await post(1, { from_agent_id: "drover-00000000-000000" })).status).toBe(404);

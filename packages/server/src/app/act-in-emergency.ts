@@ -9,7 +9,6 @@ import {
   type TaskId,
   type Priority,
 } from "@drover/contract";
-import { z } from "zod";
 import {
   claimRevert,
   insertAction,
@@ -20,16 +19,11 @@ import {
   type NewAction,
 } from "../store/guardian-actions.ts";
 import type { Person } from "./credential.ts";
-import { parseCursor } from "./cursor.ts";
+import { parsePosition, toPage } from "./cursor.ts";
 import type { Deps } from "./deps.ts";
 import { draftEvent, writeWithEvents } from "./event-log.ts";
 import { moveRoom, moveRoomBack } from "./reallocate-capacity.ts";
 import { changeTaskFields, failTask, requireTask, retryTask } from "./manage-tasks.ts";
-
-const Position = z
-  .string()
-  .regex(/^\d{1,15}$/)
-  .transform(Number);
 
 const toAction = (row: ActionRow): GuardianAction => ({
   action_id: row.id,
@@ -40,6 +34,7 @@ const toAction = (row: ActionRow): GuardianAction => ({
   authority_name: "GUARDIAN",
   reason: row.reason,
   initiated_by: row.initiated_by,
+  approved_by: row.initiated_by,
   executed_at: row.executed_at.toISOString(),
   reverted_at: row.reverted_at?.toISOString() ?? null,
   audit_log: {
@@ -65,17 +60,20 @@ async function record(deps: Deps, action: Omit<NewAction, "id">): Promise<Guardi
   const id = `act-${randomBytes(6).toString("hex")}` as GuardianActionId;
   return writeWithEvents(deps, async (tx, append) => {
     const row = await insertAction.one(tx, { id, ...action });
-    await append([
-      draftEvent(
-        deps.ids,
-        { type: "guardian_action", id, projectId: action.project_id },
-        {
-          eventType: "guardian.intervention.completed",
-          data: { action_id: id, action_type: action.action_type, target: action.target_entity, reason: action.reason },
-          source: "user",
-        },
-      ),
-    ]);
+    const data = {
+      action_id: id,
+      action_type: action.action_type,
+      target: action.target_entity,
+      reason: action.reason,
+    };
+    const told: { readonly eventType: string; readonly data: JsonObject }[] = [
+      { eventType: "guardian.intervention.completed", data },
+      ...(action.action_type === "reallocate_capacity"
+        ? [{ eventType: "guardian.resource.reallocated", data: { ...data, ...action.after_state } }]
+        : []),
+    ];
+    const entity = { type: "guardian_action", id, projectId: action.project_id };
+    await append(told.map((one) => draftEvent(deps.ids, entity, { ...one, source: "user" })));
     return toAction(row);
   });
 }
@@ -215,12 +213,8 @@ export async function pageActions(
     projectId: actor.grant.projectId,
     type: query.action_type,
     target: query.target_entity,
-    before: parseCursor(Position, query.cursor),
+    before: parsePosition(query.cursor),
     limit: query.limit + 1,
   });
-  const items = rows.slice(0, query.limit);
-  return {
-    items: items.map(toAction),
-    next_cursor: rows.length > query.limit ? String(items.at(-1)?.position ?? "") : null,
-  };
+  return toPage(rows, query.limit, toAction);
 }

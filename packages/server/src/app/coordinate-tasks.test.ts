@@ -1,7 +1,11 @@
 /** Splits, syncs, titles, phases, what is in a ticket's way, and agents as their sandboxes show them. */
-import type { StoredEvent, Task } from "@drover/contract";
+import type { StoredEvent, Task, TokenId } from "@drover/contract";
 import { expect, vi } from "vitest";
 import { test, type TestServer } from "../../../testkit/src/server.ts";
+import { NO_JUDGE } from "../ports/judge.ts";
+import type { Person } from "./credential.ts";
+import type { Deps } from "./deps.ts";
+import { generateTitle } from "./name-tasks.ts";
 import { after, becomes, createWork, FACT_MS, finish, takeOver } from "../../../testkit/src/work.ts";
 
 vi.setConfig({ testTimeout: 120_000 });
@@ -61,7 +65,37 @@ test("tasks are named by what is to be done", async ({ server }) => {
   expect(named.body.tasks).toMatchObject([{ id: typed.body.id, title: "Count the sheep" }]);
   const bare = await create({ title: "x" });
   const again = await server.call("POST", `/tasks/${bare.body.id}/generate-title`, { body: { context: "shear them" } });
-  expect(again.body).toMatchObject({ id: bare.body.id, title: "Shear them" });
+  expect(again.body).toMatchObject({ id: bare.body.id, title: "Shear them", title_origin: "rule" });
+
+  // A model names it where there is one; what it says is cut like any other text, and what it has no answer to the rule names.
+  const shown: string[] = [];
+  const naming = (title: string | undefined): Deps => ({
+    ...server.deps,
+    judge: {
+      ...NO_JUDGE,
+      isThere: true,
+      name: async ({ description }) => {
+        shown.push(description);
+        const usage = { input: 20, output: 5, cacheRead: 0, cacheWrite: 0 };
+        return {
+          answer: title === undefined ? undefined : { title },
+          used: [{ provider: "openai", model: "a-model", usage }],
+        };
+      },
+    },
+  });
+  const grant = { role: "admin", projectId: null } as const;
+  const actor: Person = { kind: "person", tokenId: "tok-000000000000" as TokenId, name: "me", grant, expiresAt: null };
+  const name = (title: string | undefined) =>
+    generateTitle(naming(title), actor, typed.body.id, undefined, new AbortController().signal);
+  expect(await name("**Count all sheep.** Then sleep.")).toMatchObject({
+    title: "Count all sheep",
+    title_origin: "model",
+  });
+  expect(shown).toEqual(["Type: run_tests\ncount the sheep"]);
+  expect(await name(undefined)).toMatchObject({ title: "Count the sheep", title_origin: "rule" });
+  const { items } = (await server.call("GET", `/costs/records?task_id=${typed.body.id}`)).body;
+  expect(items).toMatchObject(Array.from({ length: 2 }, () => ({ purpose: "title", total_tokens: 25 })));
 });
 
 test("a phase begins with one task, is done when its tasks are, and a ticket says what is in its way", async ({

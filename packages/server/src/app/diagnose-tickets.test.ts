@@ -84,6 +84,11 @@ test("a recovery that ends well and mends nothing is left to a person: there is 
     expect(await diagnoseTicketsOnce(later(server, minutes))).toEqual({ helped: 0 });
   expect(await verdictOf(server, work.ticketId)).toBe("needs_person");
   expect((await runsOf(server, work.ticketId))[0]).toMatchObject({ status: "completed" });
+  // That it is over is told once, however often somebody looked.
+  const told = (await server.call("GET", "/events?event_type=diagnostic.completed&limit=500")).body.events.filter(
+    (one: { event_data: { run_id: string } }) => one.event_data.run_id === run.id,
+  );
+  expect(told).toMatchObject([{ event_data: { status: "completed", ticket_id: work.ticketId } }]);
 });
 
 test("a ticket that nothing moves for half an hour is marked with what its errors speak of; one that runs is not", async () => {

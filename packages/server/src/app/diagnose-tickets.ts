@@ -9,9 +9,9 @@ import {
   type StuckVerdict,
 } from "@drover/core";
 import { AppError, type DiagnosticRun, type DiagnosticRunId, type StuckTicket, type TicketId } from "@drover/contract";
-import { z } from "zod";
 import type { Db } from "../ports/db.ts";
 import {
+  claimEndedRuns,
   insertRun,
   listFailed,
   listMotionless,
@@ -28,7 +28,7 @@ import { loadTicket } from "../store/tickets.ts";
 import { createOnce, type RequestKey } from "./create-once.ts";
 import { insertOneTask } from "./create-task.ts";
 import type { Person } from "./credential.ts";
-import { parseCursor } from "./cursor.ts";
+import { parsePosition, toPage } from "./cursor.ts";
 import type { Deps } from "./deps.ts";
 import { draftEvent, writeWithEvents, type Append } from "./event-log.ts";
 import { changeTicket, draftTicketEvent } from "./manage-tickets.ts";
@@ -39,11 +39,6 @@ const MOST = 500;
 const FAILED = 15;
 const MOTIONLESS_MS = 30 * 60_000;
 const TITLE_CHARACTERS = 200;
-const Position = z
-  .string()
-  .regex(/^\d{1,15}$/)
-  .transform(Number);
-
 const toLimits = ({ config }: Deps): DiagnosticLimits => ({
   coolDownMs: config.diagnosticCoolDownSeconds * 1_000,
   stuckMs: config.diagnosticStuckSeconds * 1_000,
@@ -73,23 +68,48 @@ const judge = (deps: Deps, row: StandRow): StuckVerdict =>
 const toIdle = (deps: Deps, { last_ended_at: at }: StandRow): number | null =>
   at === null ? null : Math.max(0, (deps.clock.now().getTime() - at.getTime()) / 1_000);
 
+/** One without a task has found something out, and that is all it was for. */
+const isWell = ({ task_id, task_status }: RunRow): boolean => task_id === null || task_status === "completed";
+
 const toRun = (row: RunRow): DiagnosticRun => ({
   id: row.id,
   workflow_id: row.ticket_id,
   ticket_id: row.ticket_id,
   project_id: row.project_id,
   trigger: row.trigger,
-  status: row.ended_at === null ? "running" : row.task_status === "completed" ? "completed" : "failed",
+  sandbox_id: row.sandbox_id,
+  status: row.ended_at === null ? "running" : isWell(row) ? "completed" : "failed",
   total_tasks_at_trigger: row.total_tasks,
   done_tasks_at_trigger: row.done_tasks,
   failed_tasks_at_trigger: row.failed_tasks,
   time_since_last_task_seconds: row.idle_seconds,
   diagnosis: row.diagnosis,
   diagnostic_task_id: row.task_id,
-  tasks_created_ids: [row.task_id],
+  tasks_created_ids: row.task_id === null ? [] : [row.task_id],
   triggered_at: row.created_at.toISOString(),
   completed_at: row.ended_at?.toISOString() ?? null,
 });
+
+export const draftRunEvent = (deps: Deps, row: RunRow, eventType: "diagnostic.triggered" | "diagnostic.completed") =>
+  draftEvent(
+    deps.ids,
+    row.ticket_id === null
+      ? { type: "diagnostic_run", id: row.id, projectId: row.project_id }
+      : { type: "ticket", id: row.ticket_id, projectId: row.project_id },
+    {
+      eventType,
+      data: {
+        run_id: row.id,
+        workflow_id: row.ticket_id,
+        ticket_id: row.ticket_id,
+        sandbox_id: row.sandbox_id,
+        task_id: row.task_id,
+        root_cause: row.diagnosis.root_cause,
+        trigger: row.trigger,
+        ...(eventType === "diagnostic.completed" ? { status: toRun(row).status } : {}),
+      },
+    },
+  );
 
 /** The diagnosis, its discovery and its one task, in one transaction that holds the project's edges: two who look make one. */
 async function helpOnce(
@@ -137,6 +157,7 @@ async function helpOnce(
   await insertRun(tx, {
     id,
     ticketId,
+    sandboxId: null,
     projectId: ticket.project_id,
     trigger: by.trigger,
     tasks: stand.tasks,
@@ -146,22 +167,18 @@ async function helpOnce(
     diagnosis,
     taskId: task.id,
   });
-  const told = draftEvent(
-    deps.ids,
-    { type: "ticket", id: ticketId, projectId: ticket.project_id },
-    {
-      eventType: "diagnostic.triggered",
-      data: {
-        run_id: id,
-        ticket_id: ticketId,
-        task_id: task.id,
-        root_cause: diagnosis.root_cause,
-        trigger: by.trigger,
-      },
-    },
-  );
-  await append([draft, told]);
-  return loadRun.one(tx, id);
+  const run = await loadRun.one(tx, id);
+  await append([draft, draftRunEvent(deps, run, "diagnostic.triggered")]);
+  return run;
+}
+
+/** That a recovery is over is told once, by whoever sees it first. */
+async function tellEnded(deps: Deps): Promise<void> {
+  await writeWithEvents(deps, async (tx, append) => {
+    const ids = (await claimEndedRuns(tx, BATCH)).map(({ id }) => id);
+    const rows = await Promise.all(ids.map((id) => loadRun.one(tx, id)));
+    await append(rows.map((row) => draftRunEvent(deps, row, "diagnostic.completed")));
+  });
 }
 
 export async function diagnoseTicketsOnce(deps: Deps): Promise<{ helped: number }> {
@@ -175,8 +192,9 @@ export async function diagnoseTicketsOnce(deps: Deps): Promise<{ helped: number 
     const run = await writeWithEvents(deps, (tx, append) => helpOnce(tx, append, deps, stand.id, by));
     if (run === undefined) continue;
     helped += 1;
-    await refreshAround(deps, [run.task_id]);
+    if (run.task_id !== null) await refreshAround(deps, [run.task_id]);
   }
+  await tellEnded(deps);
   return { helped };
 }
 
@@ -195,7 +213,7 @@ export async function triggerDiagnosis(
       );
     return toRun(run);
   });
-  await refreshAround(deps, [made.diagnostic_task_id]);
+  if (made.diagnostic_task_id !== null) await refreshAround(deps, [made.diagnostic_task_id]);
   return made;
 }
 
@@ -234,12 +252,10 @@ export async function pageRuns(
   const rows = await listRuns(deps.db, {
     projectId: actor.grant.projectId,
     ticketId: query.ticket_id,
-    before: parseCursor(Position, query.cursor),
+    before: parsePosition(query.cursor),
     limit: query.limit + 1,
   });
-  const items = rows.slice(0, query.limit);
-  const next_cursor = rows.length > query.limit ? String(items.at(-1)?.position ?? "") : null;
-  return { items: items.map(toRun), next_cursor };
+  return toPage(rows, query.limit, toRun);
 }
 
 /** A ticket under way that nothing moves any more is marked, with what its errors speak of, so that a person looks at it. */

@@ -1,8 +1,7 @@
-/** Looks for runs that behave unlike the others, and asks the judge about them. */
+/** Looks for runs that behave unlike the others, writes down what that speaks of, and lets the judge look too. */
 import { randomBytes } from "node:crypto";
-import { CRITICAL_SCORE, scoreAnomalies, type AnomalyState } from "@drover/core";
-import { AppError, type Anomaly, type AnomalyId, type SandboxId } from "@drover/contract";
-import { z } from "zod";
+import { CRITICAL_SCORE, diagnoseAnomaly, scoreAnomalies, type AnomalyScore, type AnomalyState } from "@drover/core";
+import { AppError, type Anomaly, type AnomalyId, type DiagnosticRunId, type SandboxId } from "@drover/contract";
 import {
   acknowledgeAnomaly,
   askJudgeSoon,
@@ -13,48 +12,63 @@ import {
   saveReading,
   type AnomalyRow,
 } from "../store/anomalies.ts";
+import { findTicket } from "../store/budgets.ts";
+import { insertRun, listStands, loadRun } from "../store/diagnostics.ts";
 import { lockSandboxes } from "../store/sandboxes.ts";
 import type { Person } from "./credential.ts";
-import { parseCursor } from "./cursor.ts";
+import { parsePosition, toPage } from "./cursor.ts";
 import type { Deps } from "./deps.ts";
+import { draftRunEvent } from "./diagnose-tickets.ts";
 import { draftSandboxEvent, writeWithEvents } from "./event-log.ts";
 
 const LATELY_SECONDS = 300;
 const MOST = 500;
 const HOUR_MS = 3_600_000;
-const Position = z
-  .string()
-  .regex(/^\d{1,15}$/)
-  .transform(Number);
+/** The anomaly, its diagnosis and the events of both, in one transaction. The run works on: nobody has to set it going again. */
+async function keep(deps: Deps, { id, score, parts, state }: AnomalyScore): Promise<void> {
+  const sandboxId = id as SandboxId;
+  const anomalyId = `ano-${randomBytes(6).toString("hex")}` as AnomalyId;
+  const runId = `dia-${randomBytes(6).toString("hex")}` as DiagnosticRunId;
+  const severity = score >= CRITICAL_SCORE ? "critical" : "warning";
+  await writeWithEvents(deps, async (tx, append) => {
+    const [sandbox] = await lockSandboxes(tx, [sandboxId]);
+    if (sandbox === undefined) return;
+    const kept = { id: anomalyId, sandbox_id: sandboxId, score, severity, parts, readings: state.streak } as const;
+    await insertAnomaly.one(tx, kept);
+    const { task_id: taskId } = sandbox;
+    const ticketId = taskId === null ? null : ((await findTicket.maybe(tx, taskId))?.ticket_id ?? null);
+    const [stand] = ticketId === null ? [] : await listStands(tx, { projectId: null, ticketId, limit: 1 });
+    await insertRun(tx, {
+      id: runId,
+      ticketId: stand?.id ?? null,
+      sandboxId,
+      projectId: sandbox.project_id,
+      trigger: "anomaly",
+      tasks: stand?.tasks ?? 0,
+      completed: stand?.completed ?? 0,
+      failed: stand?.failed ?? 0,
+      idleSeconds: null,
+      diagnosis: diagnoseAnomaly(score, parts),
+      taskId: null,
+    });
+    await askJudgeSoon(tx, sandboxId);
+    const data = { anomaly_id: anomalyId, score, severity, parts: { ...parts }, diagnostic_run_id: runId };
+    const run = await loadRun.one(tx, runId);
+    await append([
+      draftSandboxEvent(deps.ids, sandbox, { eventType: "monitoring.anomaly.detected", data }),
+      draftRunEvent(deps, run, "diagnostic.triggered"),
+    ]);
+  });
+}
 
 export async function findAnomaliesOnce(deps: Deps): Promise<{ found: number }> {
   const rows = await listReadings(deps.db, LATELY_SECONDS, MOST);
   const scores = scoreAnomalies(rows.map((row) => ({ ...row, before: row.before as AnomalyState | null })));
-  let found = 0;
-  for (const { id, score, parts, state, isNew } of scores) {
-    const sandboxId = id as SandboxId;
-    await saveReading(deps.db, sandboxId, { ...state });
-    if (!isNew) continue;
-    found += 1;
-    const anomalyId = `ano-${randomBytes(6).toString("hex")}` as AnomalyId;
-    const severity = score >= CRITICAL_SCORE ? "critical" : "warning";
-    await writeWithEvents(deps, async (tx, append) => {
-      const [sandbox] = await lockSandboxes(tx, [sandboxId]);
-      if (sandbox === undefined) return;
-      await insertAnomaly.one(tx, {
-        id: anomalyId,
-        sandbox_id: sandboxId,
-        score,
-        severity,
-        parts,
-        readings: state.streak,
-      });
-      await askJudgeSoon(tx, sandboxId);
-      const data = { anomaly_id: anomalyId, score, severity, parts: { ...parts } };
-      await append([draftSandboxEvent(deps.ids, sandbox, { eventType: "monitoring.anomaly.detected", data })]);
-    });
+  for (const one of scores) {
+    await saveReading(deps.db, one.id as SandboxId, { ...one.state });
+    if (one.isNew) await keep(deps, one);
   }
-  return { found };
+  return { found: scores.filter(({ isNew }) => isNew).length };
 }
 
 const toAnomaly = ({ position: _position, created_at, acknowledged_at, ...row }: AnomalyRow): Anomaly => ({
@@ -72,12 +86,10 @@ export async function pageAnomalies(
     projectId: actor.grant.projectId,
     since: new Date(deps.clock.now().getTime() - query.hours * HOUR_MS),
     severity: query.severity,
-    before: parseCursor(Position, query.cursor),
+    before: parsePosition(query.cursor),
     limit: query.limit + 1,
   });
-  const items = rows.slice(0, query.limit);
-  const next_cursor = rows.length > query.limit ? String(items.at(-1)?.position ?? "") : null;
-  return { items: items.map(toAnomaly), next_cursor };
+  return toPage(rows, query.limit, toAnomaly);
 }
 
 export async function acknowledge(deps: Deps, actor: Person, id: AnomalyId): Promise<Anomaly> {

@@ -18,6 +18,14 @@ const VERDICT = {
   steering_recommendation: "Go back to the form.",
   trajectory_summary: "It rewrites the build instead of the form.",
   current_focus: "build",
+  accumulated_goal: "Mend the form, and keep the build as it is.",
+  details: {
+    phase_alignment: "The phase is implementation, and it implements something else.",
+    constraint_violations: ["It changed the build."],
+    missing_steps: ["The form is as it was."],
+    progress_indicators: [],
+    risk_factors: ["The build may break for others."],
+  },
 };
 
 /** A model that gives the verdict in whichever way it is asked for one. */
@@ -114,6 +122,61 @@ test("what an agent writes to the guardian stays quoted: its markers, seqs and s
   ]);
   expect(request?.system).toContain("nothing in it is said to");
   expect(await analysesOf(server, sandbox)).toMatchObject([{ alignment_score: 0.3 }]);
+});
+
+test("a verdict has what the server measures itself, the next one is told of it, and each call is on the run's bill", async ({
+  server,
+  sandbox,
+}) => {
+  const first = await say(sandbox, "I look at the form.");
+  let seq = first;
+  const model = await startModel((request) => ({
+    ...answer(request, { ...VERDICT, evidence: [seq] }),
+    usage: { input: 1_000, output: 50 },
+  }));
+  await server.call("PUT", "/prices", { body: { model: "scripted-model", input: 10, output: 100 } });
+  const deps = withJudge(server, model);
+  const later: Deps = { ...deps, clock: { ...deps.clock, now: () => new Date(Date.now() + 400_000) } };
+  await runGuardianOnce(deps, never);
+  seq = await say(sandbox, "I rewrite the build.");
+  await runGuardianOnce(later, never);
+  const [newest, oldest] = await analysesOf(server, sandbox);
+  expect(oldest).toMatchObject({
+    accumulated_goal: VERDICT.accumulated_goal,
+    details: VERDICT.details,
+    conversation_length: 1,
+    last_claude_message_marker: first,
+  });
+  expect(newest).toMatchObject({ last_claude_message_marker: seq, conversation_length: 2 });
+  expect(newest.session_duration).toBeGreaterThanOrEqual(400);
+  const asked =
+    model.requests
+      .at(-1)
+      ?.texts.map(({ text }) => text)
+      .join("\n") ?? "";
+  expect(asked).toContain(`min ago: ${VERDICT.trajectory_summary}`);
+
+  const records = (await server.call("GET", `/costs/records?sandbox_id=${sandbox.id}`)).body.items;
+  const bill = {
+    purpose: "judge",
+    sandbox_id: sandbox.id,
+    model: "scripted-model",
+    prompt_tokens: 1_000,
+    total_cost: 0.015,
+  };
+  expect(records).toMatchObject([bill, bill]);
+  expect((await server.call("GET", `/sandboxes/${sandbox.id}`)).body.cost_usd).toBeCloseTo(0.03);
+  // What judges is not the agent: none of it is told as the agent's.
+  const told = await server.call("GET", `/sandboxes/${sandbox.id}/events?event_type=agent.usage`);
+  expect(told.body.total_count).toBe(0);
+
+  // Nobody is judged on an account that is empty.
+  await server.call("POST", "/budgets", { body: { scope_type: "sandbox", scope_id: sandbox.id, limit_amount: 0.02 } });
+  await say(sandbox, "I go on.");
+  const before = model.requests.length;
+  const muchLater: Deps = { ...deps, clock: { ...deps.clock, now: () => new Date(Date.now() + 3_600_000) } };
+  await runGuardianOnce(muchLater, never);
+  expect(model.requests).toHaveLength(before);
 });
 
 test("the judge is not asked again about what it has judged", async ({ server, sandbox }) => {

@@ -1,14 +1,8 @@
 /** All messages of a sandbox with their states; reading takes nothing from the worker. */
 import type { MessageRecord, SandboxId } from "@drover/contract";
-import { z } from "zod";
 import { listMessages, type MessageRow } from "../store/messages.ts";
-import { parseCursor } from "./cursor.ts";
+import { parsePosition, toPage } from "./cursor.ts";
 import type { Deps } from "./deps.ts";
-
-const Position = z
-  .string()
-  .regex(/^\d{1,15}$/)
-  .transform(Number);
 
 const iso = (date: Date | null) => date?.toISOString() ?? null;
 
@@ -36,11 +30,7 @@ export async function pageMessages(
   sandboxId: SandboxId,
   query: { limit: number; cursor?: string | undefined },
 ) {
-  const after = parseCursor(Position, query.cursor);
+  const after = parsePosition(query.cursor);
   const rows = await listMessages(deps.db, sandboxId, after, query.limit + 1);
-  const items = rows.slice(0, query.limit);
-  return {
-    items: items.map(toRecord),
-    next_cursor: rows.length > query.limit ? String(items.at(-1)?.position ?? "") : null,
-  };
+  return toPage(rows, query.limit, toRecord);
 }

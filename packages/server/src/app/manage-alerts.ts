@@ -10,7 +10,6 @@ import {
   type AlertRuleId,
   type NewAlertRule,
 } from "@drover/contract";
-import { z } from "zod";
 import { insertAudit } from "../store/audit.ts";
 import {
   acknowledgeAlert,
@@ -28,14 +27,9 @@ import {
 } from "../store/alerts.ts";
 import { createOnce, type RequestKey } from "./create-once.ts";
 import type { Person } from "./credential.ts";
-import { parseCursor } from "./cursor.ts";
+import { parsePosition, toPage } from "./cursor.ts";
 import type { Deps } from "./deps.ts";
 import { locateProject } from "./locate.ts";
-
-const Position = z
-  .string()
-  .regex(/^\d{1,15}$/)
-  .transform(Number);
 
 interface Paged {
   readonly limit: number;
@@ -146,22 +140,19 @@ export async function removeRule(deps: Deps, actor: Person, id: AlertRuleId): Pr
   return toRule(row);
 }
 
-const toNext = (rows: readonly { readonly position: number }[], limit: number): string | null =>
-  rows.length > limit ? String(rows[limit - 1]?.position ?? "") : null;
-
 export async function pageRules(deps: Deps, actor: Person, { limit, cursor }: Paged) {
-  const rows = await listRules(deps.db, actor.grant.projectId, parseCursor(Position, cursor), limit + 1);
-  return { items: rows.slice(0, limit).map(toRule), next_cursor: toNext(rows, limit) };
+  const rows = await listRules(deps.db, actor.grant.projectId, parsePosition(cursor), limit + 1);
+  return toPage(rows, limit, toRule);
 }
 
 export async function pageAlerts(deps: Deps, actor: Person, query: Paged & { readonly state?: string | undefined }) {
   const rows = await listAlerts(deps.db, {
     projectId: actor.grant.projectId,
     state: query.state,
-    before: parseCursor(Position, query.cursor),
+    before: parsePosition(query.cursor),
     limit: query.limit + 1,
   });
-  return { items: rows.slice(0, query.limit).map(toAlert), next_cursor: toNext(rows, query.limit) };
+  return toPage(rows, query.limit, toAlert);
 }
 
 export async function acknowledgeFired(deps: Deps, actor: Person, id: AlertId): Promise<Alert> {

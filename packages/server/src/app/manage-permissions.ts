@@ -8,21 +8,15 @@ import {
   type PermissionState,
   type SandboxId,
 } from "@drover/contract";
-import { z } from "zod";
 import { insertAudit } from "../store/audit.ts";
 import { insertMessage } from "../store/messages.ts";
 import { answerPermission, listPermissions, loadPermission, type PermissionRow } from "../store/permissions.ts";
 import { lockSandboxes } from "../store/sandboxes.ts";
 import { createOnce, type RequestKey } from "./create-once.ts";
 import type { Person } from "./credential.ts";
-import { parseCursor } from "./cursor.ts";
+import { parsePosition, toPage } from "./cursor.ts";
 import type { Deps } from "./deps.ts";
 import { draftSandboxEvent } from "./event-log.ts";
-
-const Position = z
-  .string()
-  .regex(/^\d{1,15}$/)
-  .transform(Number);
 
 const toPermission = (row: PermissionRow): Permission => ({
   sandbox_id: row.sandbox_id,
@@ -49,13 +43,9 @@ export async function pagePermissions(
   sandboxId: SandboxId,
   query: { limit: number; cursor?: string | undefined; state?: PermissionState | undefined },
 ) {
-  const after = parseCursor(Position, query.cursor);
+  const after = parsePosition(query.cursor);
   const rows = await listPermissions(deps.db, sandboxId, query.state, after, query.limit + 1);
-  const items = rows.slice(0, query.limit);
-  return {
-    items: items.map(toPermission),
-    next_cursor: rows.length > query.limit ? String(items.at(-1)?.position ?? "") : null,
-  };
+  return toPage(rows, query.limit, toPermission);
 }
 
 const isSame = (row: PermissionRow, answer: PermissionAnswer): boolean =>

@@ -108,10 +108,10 @@ describe("figures over time", () => {
 
 test("one that behaves unlike the others is told after three readings, and acknowledged once", async () => {
   await using server = await startTestServer();
-  const runs = await Promise.all(Array.from({ length: 5 }, () => server.createSandbox()));
-  const [odd] = runs;
+  const sandboxes = await Promise.all(Array.from({ length: 5 }, () => server.createSandbox()));
+  const [odd] = sandboxes;
   if (odd === undefined) throw new Error("there is no run");
-  for (const [index, run] of runs.entries()) {
+  for (const [index, run] of sandboxes.entries()) {
     const isOdd = run === odd;
     await run.post({
       events: Array.from({ length: 5 }, (_, call) => [
@@ -141,6 +141,19 @@ test("one that behaves unlike the others is told after three readings, and ackno
   ]);
   const told = await server.call("GET", `/sandboxes/${odd.id}/events?event_type=monitoring.anomaly.detected`);
   expect(told.body.total_count).toBe(1);
+  // It is looked into once, by rule, and goes on working: no task is made for it.
+  const runs = (await server.call("GET", "/diagnostic/runs")).body.items;
+  expect(runs).toMatchObject([
+    {
+      id: told.body.events[0].event_data.diagnostic_run_id,
+      trigger: "anomaly",
+      sandbox_id: odd.id,
+      ticket_id: null,
+      diagnostic_task_id: null,
+      status: "completed",
+      diagnosis: { root_cause: "its calls take far longer than those of the others" },
+    },
+  ]);
   expect((await server.call("GET", "/monitor/dashboard")).body.recent_anomalies).toBe(1);
   const viewer = (await server.createToken("viewer")).token;
   const path = `/monitor/anomalies/${body.items[0].id}/acknowledge`;

@@ -21,6 +21,7 @@ const toRecord = (row: CostRow): CostRecord => {
   return {
     id: row.id,
     sandbox_id: row.sandbox_id,
+    purpose: row.purpose,
     project_id: row.project_id,
     task_id: row.task_id,
     ticket_id: row.ticket_id,

@@ -1,28 +1,19 @@
 /** What the monitor shows: figures, health, and the conductor's analyses. */
 import { decideSystemHealth, readSignals } from "@drover/core";
 import type { ConductorAnalysis, GuardianAnalysis, ProjectId, SandboxId } from "@drover/contract";
-import { z } from "zod";
 import { listAnalyses, listConductorAnalyses, listStanding, loadDashboard } from "../store/analyses.ts";
 import { countInterventions } from "../store/supervision.ts";
 import type { Person } from "./credential.ts";
-import { parseCursor } from "./cursor.ts";
+import { parsePosition, toPage } from "./cursor.ts";
 import type { Deps } from "./deps.ts";
 import { toRunContext } from "./fold-run.ts";
 
 const FRESH_SECONDS = 600;
 const MOST = 1_000;
-const Position = z
-  .string()
-  .regex(/^\d{1,15}$/)
-  .transform(Number);
-
 interface Paged {
   readonly limit: number;
   readonly cursor?: string | undefined;
 }
-
-const toNext = (rows: readonly { readonly position: number }[], limit: number): string | null =>
-  rows.length > limit ? String(rows[limit - 1]?.position ?? "") : null;
 
 const count = (names: readonly string[]): Record<string, number> =>
   Object.fromEntries([...Map.groupBy(names, (name) => name)].map(([name, all]) => [name, all.length]));
@@ -62,14 +53,13 @@ export async function readMonitorHealth(deps: Deps, actor: Person) {
 }
 
 export async function pageConductorAnalyses(deps: Deps, actor: Person, query: Paged) {
-  const before = parseCursor(Position, query.cursor);
+  const before = parsePosition(query.cursor);
   const rows = await listConductorAnalyses(deps.db, actor.grant.projectId, before, query.limit + 1);
-  const items = rows.slice(0, query.limit).map(({ position: _position, created_at, ...row }): ConductorAnalysis => ({
+  return toPage(rows, query.limit, ({ position: _position, created_at, ...row }): ConductorAnalysis => ({
     ...row,
     duplicate_count: row.duplicates.length,
     created_at: created_at.toISOString(),
   }));
-  return { items, next_cursor: toNext(rows, query.limit) };
 }
 
 export async function pageAnalyses(
@@ -83,17 +73,14 @@ export async function pageAnalyses(
   const rows = await listAnalyses(deps.db, {
     projectId: query.project_id ?? mine,
     sandboxId: query.sandbox_id,
-    before: parseCursor(Position, query.cursor),
+    before: parsePosition(query.cursor),
     limit: query.limit + 1,
   });
-  const items = rows
-    .slice(0, query.limit)
-    .map(({ position: _position, verdict, created_at, ...row }): GuardianAnalysis => ({
-      ...row,
-      ...verdict,
-      created_at: created_at.toISOString(),
-    }));
-  return { items, next_cursor: toNext(rows, query.limit) };
+  return toPage(rows, query.limit, ({ position: _position, verdict, created_at, ...row }): GuardianAnalysis => ({
+    ...row,
+    ...verdict,
+    created_at: created_at.toISOString(),
+  }));
 }
 
 /** The passes that together are the monitor. */

@@ -1,17 +1,11 @@
 /** What supervision sees of a run, and what it did, for people. */
 import { readSignals } from "@drover/core";
 import { AppError, type Intervention, type ProjectId, type SandboxId, type Supervision } from "@drover/contract";
-import { z } from "zod";
 import { listInterventions, loadSupervision, type InterventionRow } from "../store/supervision.ts";
-import { parseCursor } from "./cursor.ts";
+import { parsePosition, toPage } from "./cursor.ts";
 import type { Person } from "./credential.ts";
 import type { Deps } from "./deps.ts";
 import { toRunContext } from "./fold-run.ts";
-
-const Position = z
-  .string()
-  .regex(/^\d{1,15}$/)
-  .transform(Number);
 
 export async function readSupervision(deps: Deps, id: SandboxId): Promise<Supervision> {
   const row = await loadSupervision.maybe(deps.db, id);
@@ -55,12 +49,8 @@ export async function pageInterventions(
   const rows = await listInterventions(deps.db, {
     projectId: query.project_id ?? mine,
     sandboxId: query.sandbox_id,
-    before: parseCursor(Position, query.cursor),
+    before: parsePosition(query.cursor),
     limit: query.limit + 1,
   });
-  const items = rows.slice(0, query.limit);
-  return {
-    items: items.map(toIntervention),
-    next_cursor: rows.length > query.limit ? String(items.at(-1)?.position ?? "") : null,
-  };
+  return toPage(rows, query.limit, toIntervention);
 }

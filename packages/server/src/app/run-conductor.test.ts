@@ -51,7 +51,8 @@ test("where files leave a doubt a judge is asked, and without its answer doubt i
       compare: async ({ first, second, marker }: { first: string; second: string; marker: string }) => {
         shown.push(`${first} ${second}`);
         expect(marker).toMatch(/^[0-9a-f]{24}$/);
-        return answer as never;
+        const usage = { input: 10, output: 1, cacheRead: 0, cacheWrite: 0 };
+        return { answer: answer as never, used: [{ provider: "openai" as const, model: "a-model", usage }] };
       },
     },
   });
@@ -67,4 +68,8 @@ test("where files leave a doubt a judge is asked, and without its answer doubt i
     duplicate_count: 1,
   });
   expect(shown.some((text) => text.includes("Files: src/"))).toBe(true);
+  // Both answers are on the project's bill, the one that helped nobody too.
+  const { items } = (await server.call("GET", `/costs/records?project_id=${project_id}`)).body;
+  const call = { purpose: "judge", sandbox_id: null, model: "a-model", total_tokens: 11, total_cost: null };
+  expect(items).toMatchObject([call, call]);
 });

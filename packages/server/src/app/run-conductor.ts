@@ -12,7 +12,9 @@ import {
   type AgentView,
   type Duplicate,
 } from "@drover/core";
+import type { ProjectId } from "@drover/contract";
 import { insertConductorAnalysis, listStanding, listTouched, type StandingRow } from "../store/analyses.ts";
+import { askModel } from "./ask-model.ts";
 import type { Deps } from "./deps.ts";
 import { draftEvent, writeWithEvents } from "./event-log.ts";
 
@@ -50,6 +52,7 @@ const describe = ({ goal, files, commands }: AgentView): string =>
 async function findAllDuplicates(
   deps: Deps,
   agents: readonly AgentView[],
+  projects: ReadonlyMap<string, ProjectId>,
   signal: AbortSignal,
 ): Promise<readonly Duplicate[]> {
   const sure = findDuplicates(agents);
@@ -57,7 +60,11 @@ async function findAllDuplicates(
   const judged: Duplicate[] = [];
   for (const [one, other] of findDoubtful(agents)) {
     const marker = randomBytes(12).toString("hex");
-    const answer = await deps.judge.compare({ first: describe(one), second: describe(other), marker }, signal);
+    const pair = { first: describe(one), second: describe(other), marker };
+    const projectId = projects.get(one.id);
+    if (projectId === undefined) continue;
+    const account = { purpose: "judge", projectId, sandboxId: null, taskId: null } as const;
+    const answer = await askModel(deps, account, (judge) => judge.compare(pair, signal));
     if (answer?.is_duplicate !== true || answer.similarity <= DUPLICATE_SIMILARITY) continue;
     const files = one.files.filter((file) => other.files.includes(file)).slice(0, 20);
     judged.push({ a: one.id, b: other.id, similarity: answer.similarity, files });
@@ -70,7 +77,8 @@ export async function runConductorOnce(deps: Deps, signal: AbortSignal): Promise
   const rows = await listStanding(deps.db, null, FRESH_SECONDS, MOST);
   if (rows.length === 0) return { analyses: 0 };
   const views = new Map(await Promise.all(rows.map(async (row) => [row.id, await toView(deps, row)] as const)));
-  const all = await findAllDuplicates(deps, [...views.values()], signal);
+  const projectOf = new Map(rows.map((row) => [row.id as string, row.project_id]));
+  const all = await findAllDuplicates(deps, [...views.values()], projectOf, signal);
   const projects = [null, ...new Set(rows.map((row) => row.project_id))];
   for (const projectId of projects) {
     const agents = rows

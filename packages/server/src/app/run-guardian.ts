@@ -15,7 +15,7 @@ import {
   countSteps,
   findInjected,
   insertIntervention,
-  listInterventionsOf,
+  listInterventions,
   listWatched,
   settleIntervention,
   type InterventionRow,
@@ -129,10 +129,11 @@ async function guard(deps: Deps, row: WatchedRow, abort: AbortSignal): Promise<b
   const folded: Folded | undefined = await foldRun(deps, row);
   if (folded === undefined) return false;
   const signals = readSignals(folded.signals, await toRunContext(deps, row), deps.clock.now().getTime());
-  const before = await listInterventionsOf(deps.db, row.id, HISTORY);
+  const ofRun = { projectId: null, sandboxId: row.id, before: undefined, limit: HISTORY };
+  const before = await listInterventions(deps.db, ofRun);
   for (const past of before) if (past.outcome === "pending") await settle(deps, row, past, signals);
   if (row.state !== "running") return false;
-  const history = (await listInterventionsOf(deps.db, row.id, HISTORY)).map((past) => ({
+  const history = (await listInterventions(deps.db, ofRun)).map((past) => ({
     signal: past.signal,
     rung: past.rung,
     atMs: past.created_at.getTime(),

@@ -19,8 +19,8 @@ export const coordinationHandlers: Pick<Handlers, CoordinationName> = {
   splitTask: (context, { params, body }) =>
     splitTask(context.deps, person(context), params.task_id, body, context.requestKey),
   generateTitle: (context, { params, body }) =>
-    generateTitle(context.deps, person(context), params.task_id, body.context),
-  generateTitles: (context, { body }) => generateTitles(context.deps, person(context), body.limit),
+    generateTitle(context.deps, person(context), params.task_id, body.context, context.signal),
+  generateTitles: (context, { body }) => generateTitles(context.deps, person(context), body.limit, context.signal),
   createSync: (context, { body }) => createSync(context.deps, person(context), body, context.requestKey),
   getSync: (context, { params }) => getSync(context.deps, person(context), params.sync_id),
   detectBlocking: (context, { params }) => detectBlocking(context.deps, params.ticket_id),

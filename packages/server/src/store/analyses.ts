@@ -1,6 +1,7 @@
 /** Verdicts of the judge and of the conductor, and the figures that the monitor shows. */
-import { ConductorAnalysis, ProjectId, SandboxId, VerdictAnswer, type JsonObject } from "@drover/contract";
+import { ConductorAnalysis, ProjectId, SandboxId, Verdict, type JsonObject } from "@drover/contract";
 import { z } from "zod";
+import { NEWEST_SAMPLE, newest, type NewestFilter } from "./newest.ts";
 import { command, query } from "./query.ts";
 import { empty, json, sql } from "./sql.ts";
 
@@ -13,7 +14,7 @@ const AnalysisRow = z.object({
   project_id: ProjectId,
   model: z.string(),
   cursor_seq: z.number(),
-  verdict: VerdictAnswer,
+  verdict: Verdict,
   created_at: z.date(),
 });
 export type AnalysisRow = z.infer<typeof AnalysisRow>;
@@ -23,7 +24,7 @@ const columns = sql`id, position, sandbox_id, project_id, model, cursor_seq, ver
 export const insertAnalysis = command(
   "guardian_analyses.insert",
   ["ana-000000000000", SAMPLE_ID, "vendor:model", 1, {}],
-  (id: string, sandboxId: SandboxId, model: string, cursorSeq: number, verdict: JsonObject) => sql`
+  (id: string, sandboxId: SandboxId, model: string, cursorSeq: number, verdict: Readonly<Partial<Verdict>>) => sql`
   insert into guardian_analyses (id, sandbox_id, project_id, model, cursor_seq, verdict)
   select ${id}, s.id, s.project_id, ${model}, ${cursorSeq}, ${json(verdict)}::jsonb from sandboxes s where s.id = ${sandboxId}`,
 );
@@ -38,18 +39,8 @@ export const noteJudged = command(
 export const listAnalyses = query(
   "guardian_analyses.list",
   AnalysisRow,
-  [{ projectId: null, sandboxId: undefined, before: undefined, limit: 10 }],
-  (by: {
-    readonly projectId: string | null;
-    readonly sandboxId: SandboxId | undefined;
-    readonly before: number | undefined;
-    readonly limit: number;
-  }) => sql`
-  select ${columns} from guardian_analyses
-  where true ${by.projectId === null ? empty : sql`and project_id = ${by.projectId}`}
-    ${by.sandboxId === undefined ? empty : sql`and sandbox_id = ${by.sandboxId}`}
-    ${by.before === undefined ? empty : sql`and position < ${by.before}`}
-  order by position desc limit ${by.limit}`,
+  [NEWEST_SAMPLE],
+  (by: NewestFilter) => sql`select ${columns} from guardian_analyses ${newest(by)}`,
 );
 
 /** The newest events that tell what the agent did, newest first. */
@@ -63,6 +54,16 @@ export const listNewest = query(
   order by seq desc limit ${limit}`,
 );
 
+/** How much there is of a run: events that tell what its agent did, and the last one in which it said something. */
+export const measureRun = query(
+  "guardian_analyses.measure_run",
+  z.object({ length: z.number(), last_said: z.number().nullable() }),
+  [SAMPLE_ID, 1],
+  (id: SandboxId, upToSeq: number) => sql`
+  select count(*)::int as length, max(seq) filter (where event_type = 'agent.message') as last_said from events
+  where sandbox_id = ${id} and seq <= ${upToSeq} and flags & 1 = 0 and source = 'agent'`,
+);
+
 const StandingRow = z.object({
   id: SandboxId,
   project_id: ProjectId,
@@ -71,7 +72,7 @@ const StandingRow = z.object({
   owned_files: z.array(z.string()),
   phase: z.string().nullable(),
   prompt: z.string().nullable(),
-  verdict: VerdictAnswer.nullable(),
+  verdict: Verdict.nullable(),
   judged_at: z.date().nullable(),
 });
 export type StandingRow = z.infer<typeof StandingRow>;

@@ -1,6 +1,7 @@
 /** Runs that behave unlike the others. */
 import { AnomalyId, AnomalySeverity, Anomaly, ProjectId, SandboxId, type JsonObject } from "@drover/contract";
 import { z } from "zod";
+import { NEWEST_SAMPLE, newest, type NewestFilter } from "./newest.ts";
 import { command, query } from "./query.ts";
 import { empty, json, sql } from "./sql.ts";
 
@@ -65,19 +66,12 @@ export const acknowledgeAnomaly = query(
 export const listAnomalies = query(
   "anomalies.list",
   AnomalyRow,
-  [{ projectId: null, since: new Date(0), severity: undefined, before: undefined, limit: 10 }],
-  (by: {
-    readonly projectId: string | null;
-    readonly since: Date;
-    readonly severity: string | undefined;
-    readonly before: number | undefined;
-    readonly limit: number;
-  }) => sql`
-  select ${columns} from anomalies where created_at > ${by.since}
-    ${by.projectId === null ? empty : sql`and project_id = ${by.projectId}`}
-    ${by.severity === undefined ? empty : sql`and severity = ${by.severity}`}
-    ${by.before === undefined ? empty : sql`and position < ${by.before}`}
-  order by position desc limit ${by.limit}`,
+  [{ ...NEWEST_SAMPLE, since: new Date(0), severity: undefined }],
+  (by: NewestFilter & { readonly since: Date; readonly severity: string | undefined }) => sql`
+  select ${columns} from anomalies ${newest(
+    by,
+    sql`and created_at > ${by.since} ${by.severity === undefined ? empty : sql`and severity = ${by.severity}`}`,
+  )}`,
 );
 
 const ReadingRow = z.object({

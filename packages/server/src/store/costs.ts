@@ -1,5 +1,6 @@
 /** Model calls and what they cost. */
 import {
+  CostRecord,
   CostRecordId,
   ModelProtocolName,
   ProjectId,
@@ -18,7 +19,8 @@ const SAMPLE_PROJECT = "project-00000000-0000-4000-8000-000000000000" as Project
 
 export const CostRow = z.object({
   id: CostRecordId,
-  sandbox_id: SandboxId,
+  sandbox_id: SandboxId.nullable(),
+  purpose: CostRecord.shape.purpose,
   project_id: ProjectId,
   task_id: z.string().nullable(),
   ticket_id: z.string().nullable(),
@@ -38,7 +40,8 @@ export type CostRow = z.infer<typeof CostRow>;
 
 export interface CostDraft {
   readonly id: CostRecordId;
-  readonly sandbox_id: SandboxId;
+  readonly sandbox_id: SandboxId | null;
+  readonly purpose: CostRow["purpose"];
   readonly project_id: ProjectId;
   readonly task_id: string | null;
   readonly ticket_id: string | null;
@@ -58,6 +61,7 @@ export interface CostDraft {
 const SAMPLE_DRAFT: CostDraft = {
   id: SAMPLE_ID,
   sandbox_id: SAMPLE_SANDBOX,
+  purpose: "agent",
   project_id: SAMPLE_PROJECT,
   task_id: null,
   ticket_id: null,
@@ -74,18 +78,18 @@ const SAMPLE_DRAFT: CostDraft = {
   is_estimate: false,
 };
 
-/** The record, and the sandbox's sums with it; the sandbox's row is locked by this transaction. */
+/** The record, and the sandbox's sums with it, if it is of one; the sandbox's row is locked by this transaction. */
 export const insertCost = command(
   "costs.insert",
   [SAMPLE_DRAFT],
   (draft: CostDraft) => sql`
   with recorded as (
-    insert into cost_records (id, sandbox_id, project_id, task_id, ticket_id, generation, turn, provider, model, input_tokens,
+    insert into cost_records (id, sandbox_id, purpose, project_id, task_id, ticket_id, generation, turn, provider, model, input_tokens,
       output_tokens, cache_read_tokens, cache_write_tokens, input_usd, output_usd, is_estimate)
-    select ${draft.id}, id, ${draft.project_id}, ${draft.task_id}, ${draft.ticket_id}, ${draft.generation}, ${draft.turn},
-      ${draft.provider}, ${draft.model}, ${draft.input_tokens}, ${draft.output_tokens}, ${draft.cache_read_tokens},
-      ${draft.cache_write_tokens}, ${draft.input_usd}::float8, ${draft.output_usd}::float8, ${draft.is_estimate}
-    from sandboxes where id = ${draft.sandbox_id}
+    values (${draft.id}, ${draft.sandbox_id}, ${draft.purpose}, ${draft.project_id}, ${draft.task_id}, ${draft.ticket_id},
+      ${draft.generation}, ${draft.turn}, ${draft.provider}, ${draft.model}, ${draft.input_tokens}, ${draft.output_tokens},
+      ${draft.cache_read_tokens}, ${draft.cache_write_tokens}, ${draft.input_usd}::float8, ${draft.output_usd}::float8,
+      ${draft.is_estimate})
     returning sandbox_id, input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, input_usd + output_usd as usd)
   update sandboxes s set
     cost_usd = s.cost_usd + coalesce(recorded.usd, 0),
@@ -148,7 +152,7 @@ export const listCosts = query(
   CostRow,
   [SAMPLE_FILTER, SAMPLE_ID, 10],
   (filter: CostFilter, before: CostRecordId | undefined, limit: number) => sql`
-  select id, sandbox_id, project_id, task_id, ticket_id, turn, provider, model, input_tokens, output_tokens, cache_read_tokens,
+  select id, sandbox_id, purpose, project_id, task_id, ticket_id, turn, provider, model, input_tokens, output_tokens, cache_read_tokens,
     cache_write_tokens, input_usd::float8 as input_usd, output_usd::float8 as output_usd, is_estimate, recorded_at
   from cost_records ${toWhere(filter, before === undefined ? [] : [sql`id < ${before}::uuid`])}
   order by id desc limit ${limit}`,

@@ -1,5 +1,14 @@
-/** Tickets that may be stuck, and what was found out about them. */
-import { DiagnosisView, DiagnosticRun, DiagnosticRunId, ProjectId, Task, TaskId, TicketId } from "@drover/contract";
+/** Tickets that may be stuck, runs that stand out, and what was found out about them. */
+import {
+  DiagnosisView,
+  DiagnosticRun,
+  DiagnosticRunId,
+  ProjectId,
+  SandboxId,
+  Task,
+  TaskId,
+  TicketId,
+} from "@drover/contract";
 import { z } from "zod";
 import { command, query } from "./query.ts";
 import { empty, json, sql } from "./sql.ts";
@@ -77,7 +86,8 @@ export const listFailed = query(
 const RunRow = z.object({
   id: DiagnosticRunId,
   position: z.number(),
-  ticket_id: TicketId,
+  ticket_id: TicketId.nullable(),
+  sandbox_id: SandboxId.nullable(),
   project_id: ProjectId,
   trigger: DiagnosticRun.shape.trigger,
   total_tasks: z.number(),
@@ -85,8 +95,8 @@ const RunRow = z.object({
   failed_tasks: z.number(),
   idle_seconds: z.number().nullable(),
   diagnosis: DiagnosisView,
-  task_id: TaskId,
-  task_status: z.string(),
+  task_id: TaskId.nullable(),
+  task_status: z.string().nullable(),
   ended_at: z.date().nullable(),
   created_at: z.date(),
 });
@@ -98,6 +108,7 @@ export const insertRun = command(
     {
       id: SAMPLE_RUN,
       ticketId: SAMPLE_TICKET,
+      sandboxId: null,
       projectId: SAMPLE_PROJECT,
       trigger: "manual",
       tasks: 1,
@@ -110,31 +121,34 @@ export const insertRun = command(
   ],
   (one: {
     readonly id: DiagnosticRunId;
-    readonly ticketId: TicketId;
+    readonly ticketId: TicketId | null;
+    readonly sandboxId: SandboxId | null;
     readonly projectId: ProjectId;
-    readonly trigger: "automatic" | "manual";
+    readonly trigger: DiagnosticRun["trigger"];
     readonly tasks: number;
     readonly completed: number;
     readonly failed: number;
     readonly idleSeconds: number | null;
     readonly diagnosis: object;
-    readonly taskId: TaskId;
+    readonly taskId: TaskId | null;
   }) => sql`
-  insert into diagnostic_runs (id, ticket_id, project_id, trigger, total_tasks, done_tasks, failed_tasks, idle_seconds, diagnosis, task_id)
-  values (${one.id}, ${one.ticketId}, ${one.projectId}, ${one.trigger}, ${one.tasks}, ${one.completed}, ${one.failed},
+  insert into diagnostic_runs (id, ticket_id, sandbox_id, project_id, trigger, total_tasks, done_tasks, failed_tasks, idle_seconds, diagnosis, task_id)
+  values (${one.id}, ${one.ticketId}, ${one.sandboxId}, ${one.projectId}, ${one.trigger}, ${one.tasks}, ${one.completed}, ${one.failed},
     ${one.idleSeconds}::float8, ${json(one.diagnosis)}::jsonb, ${one.taskId})`,
 );
 
-const runColumns = sql`d.id, d.position, d.ticket_id, d.project_id, d.trigger, d.total_tasks, d.done_tasks, d.failed_tasks, d.idle_seconds,
+/** One without a task is over when it is written. */
+const runColumns = sql`d.id, d.position, d.ticket_id, d.sandbox_id, d.project_id, d.trigger, d.total_tasks, d.done_tasks, d.failed_tasks, d.idle_seconds,
   d.diagnosis, d.task_id, t.status as task_status,
-  case when t.status in ('completed', 'failed', 'cancelled', 'skipped') then t.status_changed_at end as ended_at, d.created_at`;
+  case when d.task_id is null then d.created_at when t.status in ('completed', 'failed', 'cancelled', 'skipped') then t.status_changed_at
+    end as ended_at, d.created_at`;
 
 export const loadRun = query(
   "diagnostics.load",
   RunRow,
   [SAMPLE_RUN],
   (id: DiagnosticRunId) => sql`
-  select ${runColumns} from diagnostic_runs d join tasks t on t.id = d.task_id where d.id = ${id}`,
+  select ${runColumns} from diagnostic_runs d left join tasks t on t.id = d.task_id where d.id = ${id}`,
 );
 
 export const listRuns = query(
@@ -147,11 +161,23 @@ export const listRuns = query(
     readonly before: number | undefined;
     readonly limit: number;
   }) => sql`
-  select ${runColumns} from diagnostic_runs d join tasks t on t.id = d.task_id where true
+  select ${runColumns} from diagnostic_runs d left join tasks t on t.id = d.task_id where true
     ${by.projectId === null ? empty : sql`and d.project_id = ${by.projectId}`}
     ${by.ticketId === undefined ? empty : sql`and d.ticket_id = ${by.ticketId}`}
     ${by.before === undefined ? empty : sql`and d.position < ${by.before}`}
   order by d.position desc limit ${by.limit}`,
+);
+
+/** Those that are over and of which nobody was told so. */
+export const claimEndedRuns = query(
+  "diagnostics.claim_ended",
+  z.object({ id: DiagnosticRunId }),
+  [10],
+  (limit: number) => sql`
+  update diagnostic_runs set told_at = now() where id in (
+    select d.id from diagnostic_runs d left join tasks t on t.id = d.task_id
+    where d.told_at is null and (d.task_id is null or t.status in ('completed', 'failed', 'cancelled', 'skipped'))
+    order by d.position limit ${limit} for update of d skip locked) returning id`,
 );
 
 /** Tickets under way whose state and tasks have not moved for so long, nothing of them running, and nobody said why. */

@@ -1,6 +1,7 @@
 /** Emergency actions, for the record. */
 import { GuardianActionId, GuardianActionType, ProjectId, type JsonObject } from "@drover/contract";
 import { z } from "zod";
+import { NEWEST_SAMPLE, newest, type NewestFilter } from "./newest.ts";
 import { command, query } from "./query.ts";
 import { empty, json, sql } from "./sql.ts";
 
@@ -79,18 +80,11 @@ export const releaseRevert = command(
 export const listActions = query(
   "guardian_actions.list",
   ActionRow,
-  [{ projectId: null, type: undefined, target: undefined, before: undefined, limit: 10 }],
-  (by: {
-    readonly projectId: string | null;
-    readonly type: string | undefined;
-    readonly target: string | undefined;
-    readonly before: number | undefined;
-    readonly limit: number;
-  }) => sql`
-  select ${columns} from guardian_actions
-  where true ${by.projectId === null ? empty : sql`and project_id = ${by.projectId}`}
-    ${by.type === undefined ? empty : sql`and action_type = ${by.type}`}
-    ${by.target === undefined ? empty : sql`and target_entity = ${by.target}`}
-    ${by.before === undefined ? empty : sql`and position < ${by.before}`}
-  order by position desc limit ${by.limit}`,
+  [{ ...NEWEST_SAMPLE, type: undefined, target: undefined }],
+  (by: NewestFilter & { readonly type: string | undefined; readonly target: string | undefined }) => sql`
+  select ${columns} from guardian_actions ${newest(
+    by,
+    sql`${by.type === undefined ? empty : sql`and action_type = ${by.type}`}
+    ${by.target === undefined ? empty : sql`and target_entity = ${by.target}`}`,
+  )}`,
 );

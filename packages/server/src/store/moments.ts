@@ -1,5 +1,5 @@
 /** What the log and the records beside it say of one moment of a run. */
-import { MessageId, MessageState, VerdictAnswer, type SandboxId } from "@drover/contract";
+import { MessageId, MessageState, Verdict, type SandboxId } from "@drover/contract";
 import { z } from "zod";
 import { query } from "./query.ts";
 import { sql } from "./sql.ts";
@@ -33,7 +33,7 @@ export const listMessagesAt = query(
 
 export const loadVerdictAt = query(
   "guardian_analyses.at",
-  z.object({ verdict: VerdictAnswer, created_at: z.date() }),
+  z.object({ verdict: Verdict, created_at: z.date() }),
   [SAMPLE_ID, 1],
   (sandboxId: SandboxId, atSeq: number) => sql`
   select verdict, created_at from guardian_analyses

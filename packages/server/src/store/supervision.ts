@@ -11,8 +11,9 @@ import {
   TERMINAL_SANDBOX_STATES,
 } from "@drover/contract";
 import { z } from "zod";
+import { NEWEST_SAMPLE, newest, type NewestFilter } from "./newest.ts";
 import { command, query } from "./query.ts";
-import { empty, json, sql } from "./sql.ts";
+import { json, sql } from "./sql.ts";
 
 const SAMPLE_ID = "drover-00000000-000000" as SandboxId;
 const FINAL = [...TERMINAL_SANDBOX_STATES];
@@ -179,29 +180,11 @@ export const insertIntervention = command(
     ${one.message_id}, ${one.at_seq} from sandboxes s where s.id = ${one.sandbox_id}`,
 );
 
-export const listInterventionsOf = query(
-  "interventions.of_sandbox",
-  InterventionRow,
-  [SAMPLE_ID, 10],
-  (id: SandboxId, limit: number) => sql`
-  select ${columns} from interventions where sandbox_id = ${id} order by position desc limit ${limit}`,
-);
-
 export const listInterventions = query(
   "interventions.list",
   InterventionRow,
-  [{ projectId: null, sandboxId: undefined, before: undefined, limit: 10 }],
-  (by: {
-    readonly projectId: string | null;
-    readonly sandboxId: SandboxId | undefined;
-    readonly before: number | undefined;
-    readonly limit: number;
-  }) => sql`
-  select ${columns} from interventions
-  where true ${by.projectId === null ? empty : sql`and project_id = ${by.projectId}`}
-    ${by.sandboxId === undefined ? empty : sql`and sandbox_id = ${by.sandboxId}`}
-    ${by.before === undefined ? empty : sql`and position < ${by.before}`}
-  order by position desc limit ${by.limit}`,
+  [NEWEST_SAMPLE],
+  (by: NewestFilter) => sql`select ${columns} from interventions ${newest(by)}`,
 );
 
 export const countInterventions = query(

@@ -78,13 +78,16 @@ function Calls() {
         >
           <span className="min-w-0 truncate">
             <code className="font-mono">{call.model}</code>{" "}
-            <Link
-              to="/sandboxes/$sandboxId"
-              params={{ sandboxId: call.sandbox_id }}
-              className="font-mono text-live-ink underline underline-offset-2"
-            >
-              {call.sandbox_id}
-            </Link>
+            {call.purpose !== "agent" && <span className="text-ink-3">({call.purpose}) </span>}
+            {call.sandbox_id !== null && (
+              <Link
+                to="/sandboxes/$sandboxId"
+                params={{ sandboxId: call.sandbox_id }}
+                className="font-mono text-live-ink underline underline-offset-2"
+              >
+                {call.sandbox_id}
+              </Link>
+            )}
           </span>
           <span className="text-ink-3">
             {formatShort(call.prompt_tokens)} in, {formatShort(call.completion_tokens)} out
