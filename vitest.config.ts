@@ -4,6 +4,7 @@ import { defineConfig } from "vitest/config";
 import { OutcomeReporter } from "./packages/testkit/src/outcome-reporter.ts";
 
 const POSTGRES = "./packages/testkit/src/global-postgres.ts";
+const SANDBOXES = "./packages/testkit/src/global-sandboxes.ts";
 /** A shared machine may stand still for longer than any limit; what fails twice is broken. See docs/DECISIONS.md, 17. */
 const RETRIES = process.env.CI === undefined ? 0 : 1;
 /** How long `expect.poll` looks for a fact. Nothing waits this long unless it fails. */
@@ -96,7 +97,7 @@ const CARDS: Kind = {
 
 export default defineConfig({
   test: {
-    globalSetup: [POSTGRES],
+    globalSetup: [POSTGRES, SANDBOXES],
     reporters:
       process.env.DROVER_TEST_REPORT === undefined
         ? ["default"]

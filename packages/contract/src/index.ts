@@ -22,6 +22,7 @@ export type { alertEndpoints } from "./endpoints/alerts.ts";
 export type { diagnosticEndpoints } from "./endpoints/diagnostic.ts";
 export type { monitorEndpoints } from "./endpoints/monitor.ts";
 export * from "./frames.ts";
+export * from "./hosted.ts";
 export * from "./options.ts";
 export * from "./events/event.ts";
 export * from "./events/envelope.ts";

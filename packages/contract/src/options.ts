@@ -5,6 +5,7 @@ import { AGENT_SERVER_OPTIONS } from "./agent-server-options.ts";
 import { GIT_OPTIONS } from "./git-options.ts";
 import { MODEL_OPTIONS } from "./model-options.ts";
 import { REPLICA_OPTIONS } from "./replica-options.ts";
+import { PROVIDER_OPTIONS } from "./provider-options.ts";
 import { Provider } from "./resources/sandbox.ts";
 import { SUPERVISION_OPTIONS } from "./supervision-options.ts";
 import { WEBHOOK_OPTIONS } from "./webhook-options.ts";
@@ -350,6 +351,7 @@ export const OPTIONS = {
   ...GIT_OPTIONS,
   ...SUPERVISION_OPTIONS,
   ...WORK_OPTIONS,
+  ...PROVIDER_OPTIONS,
   ...WEBHOOK_OPTIONS,
   ...AGENT_SERVER_OPTIONS,
   ...REPLICA_OPTIONS,

@@ -32,6 +32,7 @@ import { openWebhookPost } from "./adapters/webhook-post.ts";
 import { openDaytona } from "./adapters/sandbox-daytona.ts";
 import { openDocker } from "./adapters/sandbox-docker.ts";
 import { openLocalProvider } from "./adapters/sandbox-local.ts";
+import { openRemote } from "./adapters/sandbox-remote.ts";
 import { openCredentials } from "./app/credential.ts";
 import type { Deps } from "./app/deps.ts";
 import { openWebhookJudge } from "./app/judge-webhook.ts";
@@ -206,6 +207,7 @@ async function openServer(options: ServerOptions, cleanup: ReturnType<typeof ope
         base: join(dataDir.path, "containers"),
         warm: { size: config.warmDocker, limits: toLimits(resolveSizes({}, toResources(options))), log },
       }),
+    remote: () => openRemote({ url: config.remoteUrl, token: config.remoteToken, base: join(dataDir.path, "remote") }),
   });
   cleanup.add(() => providers.close());
   const gate = openSandboxGate(() => route);

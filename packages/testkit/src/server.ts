@@ -76,7 +76,8 @@ function expectStatus(answer: Answer, status: number, what: string): Answer {
   return answer;
 }
 
-/** Local sandboxes outlive their server on purpose; what a test made ends with the test. */
+/** Local sandboxes outlive their server on purpose; what a test made ends with the test. Called when the server has stopped: until then
+ *  it may make further ones. */
 async function destroySandboxes(deps: Deps, dataDir: string): Promise<void> {
   if (!existsSync(join(dataDir, "sandboxes"))) return;
   const { signal } = new AbortController();
@@ -124,8 +125,8 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
     (stopped ??= (async () => {
       for (const stream of streams) stream.close();
       agent.destroy();
-      if (options.dataDir === undefined) await destroySandboxes(running.deps, dataDir);
       await running.stop();
+      if (options.dataDir === undefined) await destroySandboxes(running.deps, dataDir);
       await own?.drop();
       if (options.dataDir === undefined) await rm(dataDir, { recursive: true, force: true, maxRetries: 5 });
     })());

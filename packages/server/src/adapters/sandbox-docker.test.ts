@@ -1,4 +1,5 @@
 import { mkdtemp, rm } from "node:fs/promises";
+import { connect, createServer } from "node:net";
 import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
@@ -204,6 +205,90 @@ describe("containers", () => {
     await untilFact("it runs", () => isOnThisMachine(nap));
     expect((await running).exit.isTimedOut).toBe(true);
     await untilFact("it is gone", () => !isOnThisMachine(nap));
+  });
+});
+
+/** What the attacks cannot tell from what an engine does by itself: the words in which it is asked.
+ *  Broken on purpose, each seen here: a container that is privileged or has a device; one that keeps capabilities or the engine's filter; one with
+ *  the host's control groups, processes or IPC, or without a limit; a directory handed to the engine instead of to our script. */
+describe("what an engine is asked", () => {
+  const signal = new AbortController().signal;
+  let words: string[];
+  let provider: SandboxProvider;
+  let ref: SandboxRef;
+
+  /** The bodies of requests whose path ends so, in order. */
+  const bodiesOf = (end: string) =>
+    words
+      .join("")
+      .split(/(?=\b(?:GET|POST|PUT|DELETE) \/\S* HTTP\/1\.1\r\n)/)
+      .flatMap((request) => {
+        const [head = "", body = ""] = request.split("\r\n\r\n", 2);
+        const [, path = ""] = /^POST (\S+) /.exec(head) ?? [];
+        return path.split("?")[0]?.endsWith(end) === true ? [JSON.parse(body) as Record<string, unknown>] : [];
+      });
+
+  beforeAll(async () => {
+    words = [];
+    const path = join(base, "recorded.sock");
+    const server = createServer((near) => {
+      const far = connect(engine.host.replace("unix://", ""));
+      for (const one of [near, far]) one.on("error", () => undefined);
+      near.on("data", (chunk: Buffer) => words.push(chunk.toString("latin1")));
+      near.pipe(far).pipe(near);
+      near.once("close", () => far.destroy());
+      far.once("close", () => near.destroy());
+    });
+    await new Promise<void>((resolve) => server.listen(path, resolve));
+    provider = await openDocker({ host: `unix://${path}`, image: engine.image, base });
+    ref = await provider.ensure({ key: unique("asked"), labels: {}, limits: LIMITS, env: {} }, signal);
+    return async () => {
+      await provider.destroy(ref, signal);
+      await provider.close();
+      server.close();
+    };
+  });
+  const hostConfig = () => bodiesOf("/containers/create")[0]?.["HostConfig"] as Record<string, unknown>;
+
+  test("for no device, no privilege, no capability, and for our own filter of system calls", () => {
+    expect(hostConfig()).toMatchObject({ CapDrop: ["ALL"], Init: true, NetworkMode: "none" });
+    for (const name of [
+      "Privileged",
+      "Devices",
+      "DeviceRequests",
+      "DeviceCgroupRules",
+      "CapAdd",
+      "Binds",
+      "VolumesFrom",
+    ])
+      expect(hostConfig()[name] ?? [], name).toEqual([]);
+    const [privileges, seccomp = ""] = hostConfig()["SecurityOpt"] as string[];
+    expect(privileges).toBe("no-new-privileges");
+    expect(JSON.parse(seccomp.replace(/^seccomp=/, ""))).toMatchObject({ defaultAction: "SCMP_ACT_ERRNO" });
+    expect(bodiesOf("/containers/create")[0]).toMatchObject({ User: "1000:1000" });
+  });
+
+  test("for groups, processes and IPC of its own, with every limit, and for nothing below /sys", () => {
+    for (const name of ["CgroupParent", "PidMode", "IpcMode", "UsernsMode", "UTSMode", "CgroupnsMode"])
+      expect(hostConfig()[name] ?? "", name).toBe("");
+    expect(hostConfig()).toMatchObject({
+      Memory: LIMITS.memoryBytes,
+      MemorySwap: LIMITS.memoryBytes,
+      CpuQuota: LIMITS.cpus * 100_000,
+      PidsLimit: LIMITS.processes,
+    });
+    const mounts = hostConfig()["Mounts"] as { Target: string; ReadOnly: boolean }[];
+    expect(mounts.map(({ Target, ReadOnly }) => `${Target} ${ReadOnly}`)).toEqual(["/run/cp true"]);
+    expect(hostConfig()["ReadonlyPaths"] ?? null).toBe(null);
+    expect(hostConfig()["MaskedPaths"] ?? null).toBe(null);
+  });
+
+  test("for every command in the root, whatever directory was named: ours is gone to by our own script", async () => {
+    for (const cwd of ["/proc/self/fd/8", "/proc/self/fd/8/../../../..", "/workspace"])
+      await collect(provider.exec(ref, { argv: ["true"], cwd }, signal)).catch(() => undefined);
+    const directories = [...bodiesOf("/containers/create"), ...bodiesOf("/exec")].map((body) => body["WorkingDir"]);
+    expect(directories.length).toBeGreaterThan(3);
+    expect(new Set(directories)).toEqual(new Set(["/"]));
   });
 });
 

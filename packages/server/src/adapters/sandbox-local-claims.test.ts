@@ -142,3 +142,19 @@ test("garbage on the control socket ends its connection, and the supervisor goes
     socket.destroy();
   }
 });
+
+/** Broken on purpose, seen here: links followed by what writes inside. */
+test("what is uploaded lies where its path says: a link on the way, or at its end, is refused", async () => {
+  const { provider, close } = await openLocal();
+  const ref = await provider.ensure({ key: unique("linked"), labels: {}, limits: LIMITS, env: {} }, signal);
+  onTestFinished(async () => {
+    await provider.destroy(ref, signal);
+    await close();
+  });
+  const shell = async (script: string) =>
+    (await collect(provider.exec(ref, { argv: ["sh", "-c", script] }, signal))).stdout.toString();
+  await shell("mkdir real; ln -s real way; echo kept > real/file; ln -s real/file end");
+  for (const path of ["way/file", "way/new", "end"])
+    await expect(provider.upload(ref, path, Buffer.from("x"), {}, signal)).rejects.toEqual(refusal("sandbox.rejected"));
+  expect(await shell("ls real; cat real/file")).toBe("file\nkept\n");
+});

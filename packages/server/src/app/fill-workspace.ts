@@ -35,14 +35,14 @@ function toSource(deps: Deps, row: SandboxRow, signal: AbortSignal): Source {
   };
 }
 
-/** A provider with a shared directory shows the bundle there; any other has it uploaded. */
+/** A provider whose directory is seen inside shows the bundle there; any other has it uploaded. */
 async function handIn(
   provider: SandboxProvider,
   ref: SandboxRef,
   source: Source,
   signal: AbortSignal,
 ): Promise<Handed> {
-  const shared = provider.socketDirectory(ref);
+  const shared = provider.capabilities.mounts ? provider.socketDirectory(ref) : undefined;
   if (shared !== undefined) {
     const { branch } = await source(join(shared, BUNDLE));
     await chmod(join(shared, BUNDLE), 0o644);

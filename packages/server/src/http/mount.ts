@@ -16,6 +16,7 @@ import type { Context } from "./context.ts";
 import { forwardRequest } from "./forward-request.ts";
 import { mountGateway } from "./gateway.ts";
 import { handlers } from "./handlers.ts";
+import { openHostedSockets } from "./hosted-socket.ts";
 import { openHostCheck, requireServed, type HostCheck } from "./host-check.ts";
 import { mountMcp } from "./mcp.ts";
 import { writeMetrics, type Counters } from "./metrics.ts";
@@ -235,6 +236,7 @@ export async function mountSite(
   );
   const sockets = openStreamSockets(deps, hosts, watch);
   const terminals = openPtySockets(deps, hosts, watch);
+  const hosted = openHostedSockets(deps, hosts, watch);
   app.get("/metrics", { onRequest: requirePerson }, async (_request, reply) =>
     reply.type("text/plain; version=0.0.4").send(await writeMetrics(deps, counters, sockets.count())),
   );
@@ -243,7 +245,7 @@ export async function mountSite(
   app.server.on("upgrade", (request, socket, head) => {
     // Unheard, the error of a caller that hangs up would end the process.
     socket.on("error", () => undefined);
-    if (!sockets.handleUpgrade(request, socket, head) && !terminals.handleUpgrade(request, socket, head))
+    if (![sockets, terminals, hosted].some((one) => one.handleUpgrade(request, socket, head)))
       socket.end("HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");
   });
   let closing: Promise<unknown> | undefined;
@@ -262,12 +264,12 @@ export async function mountSite(
       const patience = deps.clock.sleep(graceMs, isOver.signal);
       // Told after the door is shut: who comes back at once must not come back here.
       while (app.server.listening) await new Promise((resolve) => setImmediate(resolve));
-      await Promise.all([sockets.close(), terminals.close()]);
+      await Promise.all([sockets.close(), terminals.close(), hosted.close()]);
       await Promise.race([isClosed, patience]);
       isOver.abort();
     },
     close: async () => {
-      await Promise.all([sockets.close(), terminals.close()]);
+      await Promise.all([sockets.close(), terminals.close(), hosted.close()]);
       await closeSwept(() => app.server.closeAllConnections());
       watch.close();
     },

@@ -214,9 +214,10 @@ export const ABUSE_KERNEL: readonly Attempt[] = [
       const ref = await given.attacker();
       const said = await given.tryShell(
         ref,
-        `date -s '2001-01-01' >/dev/null 2>&1 && echo set; { echo x > /proc/sys/kernel/hostname; } 2>/dev/null && echo named; perl -e 'my $name = q(evil); syscall(170, $name, 4) == 0 and print qq(named\\n); syscall(103, 3, 0, 0) >= 0 and print qq(read\\n)'; head -c 1 /dev/kmsg 2>/dev/null; echo done`,
+        `date -s '2001-01-01' >/dev/null 2>&1 && echo set; { echo x > /proc/sys/kernel/hostname; } 2>/dev/null && echo named; perl -e 'my $name = q(evil); syscall(170, $name, 4) == 0 and print qq(named\\n); syscall(103, 3, 0, 0) >= 0 and print qq(read\\n)'; head -c 1 /dev/kmsg 2>/dev/null; uname -n`,
       );
-      expect(said).toBe("done\n");
+      // It has a name of its own, which is not the host's.
+      expect(said).toBe("sandbox\n");
       expect(await readFile("/proc/sys/kernel/hostname", "utf8")).toBe(name);
       expect(new Date().getUTCFullYear()).toBeGreaterThan(2001);
     },
