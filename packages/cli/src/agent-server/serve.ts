@@ -6,6 +6,7 @@ import { WebSocketServer, type WebSocket } from "ws";
 import { z } from "zod";
 import { type Conversation, openConversation, Refusal, toMeta } from "./conversation.ts";
 import { listKept } from "./event-log.ts";
+import { BashCommand, downloadFile, executeBash, uploadFile } from "./outside-tools.ts";
 import type { AgentServerSettings } from "./settings.ts";
 import { openWebhookQueue } from "./webhook-queue.ts";
 import {
@@ -188,13 +189,17 @@ export async function startAgentServer(settings: AgentServerSettings): Promise<A
     return found;
   };
 
-  const answer = async (request: IncomingMessage): Promise<unknown> => {
+  const answer = async (request: IncomingMessage, response: ServerResponse): Promise<unknown> => {
     const url = new URL(request.url ?? "/", "http://server");
     const method = request.method ?? "GET";
     if (method === "GET" && OPEN_PATHS.has(url.pathname)) return { status: "ok" };
     if (!isKey(findKey(request))) throw new Refusal(401, "the session's API key is needed (X-Session-API-Key)");
     if (method === "GET" && url.pathname === "/server_info")
       return { title: "Drover agent server", version: SPOKEN, uptime: Math.round((Date.now() - startedMs) / 1_000) };
+    if (method === "POST" && url.pathname === "/api/bash/execute_bash_command")
+      return executeBash(parse(BashCommand, await readBody(request)), settings.env);
+    if (method === "POST" && url.pathname === "/api/file/upload") return uploadFile(request, url);
+    if (method === "GET" && url.pathname === "/api/file/download") return downloadFile(response, url);
     const [, id, rest = ""] = /^\/api\/conversations(?:\/([^/]+)(?:\/(.+))?)?$/.exec(url.pathname) ?? [];
     if (id === undefined) {
       if (url.pathname !== "/api/conversations") throw new Refusal(404, "there is nothing at this address");
@@ -238,7 +243,8 @@ export async function startAgentServer(settings: AgentServerSettings): Promise<A
     try {
       if (!isServed(request)) throw new Refusal(403, "this Host or Origin is not served");
       if (request.method === "OPTIONS") return void response.writeHead(204, toCors(request)).end();
-      send(200, await answer(request));
+      const reply = await answer(request, response);
+      if (!response.headersSent) send(200, reply);
     } catch (error) {
       // Expected: a refusal; anything else is a bug, whose words are not for the caller.
       if (error instanceof Refusal) send(error.status, { detail: error.message });

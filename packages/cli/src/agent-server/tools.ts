@@ -39,7 +39,7 @@ export interface Observation {
 }
 
 /** No secret of the server is a variable of what an agent runs. */
-const toEnv = (env: Workspace["env"]): NodeJS.ProcessEnv =>
+export const toAgentEnv = (env: Workspace["env"]): NodeJS.ProcessEnv =>
   Object.fromEntries(Object.entries(env).filter(([name]) => !/(?:KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL)/i.test(name)));
 
 const cut = (text: string): string =>
@@ -59,7 +59,7 @@ function runCommand(
       cwd: workspace.cwd,
       detached: true,
       stdio: ["ignore", "pipe", "pipe"],
-      env: toEnv(workspace.env),
+      env: toAgentEnv(workspace.env),
     });
     let output = "";
     for (const stream of [child.stdout, child.stderr]) {

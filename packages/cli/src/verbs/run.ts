@@ -5,6 +5,7 @@ import { takePositionals } from "../arguments.ts";
 import { connect } from "../connection.ts";
 import { EXIT, UsageError } from "../exit-code.ts";
 import { followSandbox } from "../follow-sandbox.ts";
+import { runDirect } from "../run-direct.ts";
 import type { Arguments, Verb } from "../verb.ts";
 
 function parseAmount(args: Arguments, flag: string): number | undefined {
@@ -56,6 +57,11 @@ export const run: Verb = {
   isRemote: true,
   flags: [
     { name: "follow", short: "f", doc: "Show what happens until the work ends; Ctrl-C leaves it running." },
+    { name: "direct", doc: "One task in one sandbox by this command itself: no server, no queue; waits for its end." },
+    { name: "mode", value: "name", doc: "With --direct: local (WORKSPACE_MODE), docker, daytona, remote." },
+    { name: "agent-server", value: "address", doc: "With --mode remote: where it is (DROVER_AGENT_SERVER_URL)." },
+    { name: "timeout", value: "seconds", doc: "With --direct: give up after so long (300)." },
+    { name: "script", value: "path", doc: "With --direct: what a scripted agent plays, as YAML or JSON." },
     { name: "provider", value: "name", doc: "What makes the sandbox: local, docker, daytona." },
     { name: "runtime", value: "name", doc: "Which agent works in it." },
     { name: "model", value: "name", doc: "Which model the agent uses." },
@@ -75,10 +81,14 @@ export const run: Verb = {
     { name: "project", value: "id", doc: "Project it belongs to." },
   ],
   details:
-    "Prints the sandbox's id. A prompt of `-` is read from standard input. With --follow the exit code says how the work ended: 0 completed, 1 failed or ended otherwise.",
+    "Prints the sandbox's id. A prompt of `-` is read from standard input. With --follow or --direct the exit code says how the work ended: 0 completed, 1 failed or ended otherwise. A direct run prints its result as the last line; see docs/HARNESS.md.",
   async run(context, args) {
     const words = takePositionals(run, args, 1, Number.POSITIVE_INFINITY).join(" ");
     const prompt = words === "-" ? (await context.readInput()).trimEnd() : words;
+    if (args.has("direct")) {
+      const env = parseAssignments(run, args, "env");
+      return runDirect(context, args, prompt, { env, getAmount: (flag) => parseAmount(args, flag) });
+    }
     const body = toRequest(args, prompt);
     const client = connect(context, args);
     const sandbox = await client.createSandbox({ body }, { signal: context.signal });

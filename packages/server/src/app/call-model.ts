@@ -1,12 +1,7 @@
 /** One call of a model, from an agent to a vendor and back: checked, reserved, passed on as it comes, metered, settled. */
-import { isUtf8 } from "node:buffer";
-import { StringDecoder } from "node:string_decoder";
 import {
   askForUsage,
-  createUsageFilter,
-  createUsageMeter,
   isModelAllowed,
-  isRequestBody,
   needsUsage,
   readModelRequest,
   toAgentHeaders,
@@ -23,6 +18,7 @@ import type { VendorAnswer } from "../ports/model-vendor.ts";
 import { findTicket } from "../store/budgets.ts";
 import type { SandboxRow } from "../store/sandboxes.ts";
 import { loadForWorker } from "./current-worker.ts";
+import { hideUsage, maskKey, meterAnswer, parseModelBody } from "./meter-answer.ts";
 import type { Deps } from "./deps.ts";
 import type { WorkerIdentity } from "./ingest-events.ts";
 import { markSeen } from "./mark-seen.ts";
@@ -44,79 +40,12 @@ export interface ModelReply {
   readonly chunks: AsyncIterable<Uint8Array>;
 }
 
-function parseBody(bytes: Buffer): RequestBody {
-  if (!isUtf8(bytes)) throw new AppError("request.not_json", "the body is not valid UTF-8");
-  let body: unknown;
-  try {
-    body = JSON.parse(bytes.toString("utf8"));
-  } catch (cause) {
-    // Expected: the caller sent something else than JSON.
-    throw new AppError("request.not_json", "the body is not valid JSON", { cause });
-  }
-  if (!isRequestBody(body)) throw new AppError("request.invalid", "the body is not a JSON object");
-  return body;
-}
-
 function parseRequest(deps: Deps, route: ModelRoute, body: RequestBody): ModelRequest {
   const request = readModelRequest(route, body);
   if (request === undefined) throw new AppError("request.invalid", "the request names no model");
   if (!isModelAllowed(deps.config.modelAllow, request.model))
     throw new AppError("model.not_allowed", `${request.model} is not among the allowed models (DROVER_MODEL_ALLOW)`);
   return request;
-}
-
-const ERROR_LIMIT_BYTES = 1024 * 1024;
-
-/** A vendor's error is told as it is, except that a key it may quote is not. */
-async function* maskKey(body: AsyncIterable<Uint8Array>, key: string | undefined): AsyncGenerator<Uint8Array> {
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of body) {
-    size += chunk.byteLength;
-    if (size > ERROR_LIMIT_BYTES) break;
-    chunks.push(chunk);
-  }
-  const text = Buffer.concat(chunks).toString("utf8");
-  yield Buffer.from(key === undefined ? text : text.replaceAll(key, "***"));
-}
-
-/** Takes the usage out of a stream whose agent has not asked for it. */
-async function* hideUsage(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
-  const decoder = new StringDecoder("utf8");
-  const filter = createUsageFilter();
-  for await (const chunk of chunks) {
-    const text = filter.take(decoder.write(Buffer.from(chunk)));
-    if (text !== "") yield Buffer.from(text);
-  }
-  const rest = filter.end();
-  if (rest !== "") yield Buffer.from(rest);
-}
-
-/** Reads the usage as it passes. `settle` has run before the last word of the answer is handed on, or when it breaks off. */
-async function* meterAnswer(
-  answer: VendorAnswer,
-  route: ModelRoute,
-  request: ModelRequest,
-  requestCharacters: number,
-  settle: (metered: Metered) => Promise<void>,
-): AsyncGenerator<Uint8Array> {
-  const meter = createUsageMeter(route.dialect, request.isStream);
-  const decoder = new StringDecoder("utf8");
-  let isSettled = false;
-  const settleOnce = async () => {
-    if (isSettled) return;
-    isSettled = true;
-    await settle(meter.read(requestCharacters));
-  };
-  try {
-    for await (const chunk of answer.body) {
-      meter.take(decoder.write(Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength)));
-      if (request.isStream && meter.isComplete()) await settleOnce();
-      yield chunk;
-    }
-  } finally {
-    await settleOnce();
-  }
 }
 
 /** A sandbox of the demo is answered from a recording. */
@@ -166,7 +95,7 @@ async function generate(
   call: AgentCall,
   signal: AbortSignal,
 ): Promise<ModelReply | Refused> {
-  const body = parseBody(call.bytes);
+  const body = parseModelBody(call.bytes);
   const request = parseRequest(deps, call.route, body);
   const connection = await deps.models.connect(call.route.protocol, readCassette(sandbox));
   const ticket = sandbox.task_id === null ? undefined : await findTicket.maybe(deps.db, sandbox.task_id);
@@ -219,7 +148,7 @@ export async function callModel(
   const sandbox = await loadForWorker(deps.db, worker);
   if (call.route.kind === "generate") return generate(deps, worker, sandbox, call, signal);
   const bytes = call.route.kind === "count" ? call.bytes : undefined;
-  if (bytes !== undefined) parseRequest(deps, call.route, parseBody(bytes));
+  if (bytes !== undefined) parseRequest(deps, call.route, parseModelBody(bytes));
   const connection = await deps.models.connect(call.route.protocol, readCassette(sandbox));
   const answer = await send(sandbox, call, connection, bytes, signal);
   requireVendor(answer);

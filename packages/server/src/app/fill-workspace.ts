@@ -18,7 +18,7 @@ interface Handed {
 }
 
 /** Writes the bundle, and says which branch of it is to be checked out. */
-type Source = (target: string) => Promise<{ readonly branch: string }>;
+export type Source = (target: string) => Promise<{ readonly branch: string }>;
 
 /** A repository of the outside, or the project's own, where the branch is made before anything else. */
 function toSource(deps: Deps, row: SandboxRow, signal: AbortSignal): Source {
@@ -80,7 +80,16 @@ export async function fillWorkspace(
   row: SandboxRow,
   signal: AbortSignal,
 ): Promise<void> {
-  const { path, branch } = await handIn(provider, ref, toSource(deps, row, signal), signal);
+  await checkOut(provider, ref, toSource(deps, row, signal), signal);
+}
+
+export async function checkOut(
+  provider: SandboxProvider,
+  ref: SandboxRef,
+  source: Source,
+  signal: AbortSignal,
+): Promise<void> {
+  const { path, branch } = await handIn(provider, ref, source, signal);
   const refs = ["+refs/heads/*:refs/remotes/origin/*", "+refs/tags/*:refs/tags/*"];
   await runInside(provider, ref, ["git", "init", "--quiet", "--initial-branch", branch], signal);
   await runInside(provider, ref, ["git", "fetch", "--quiet", "--", path, ...refs], signal);

@@ -11,9 +11,14 @@ const BROUGHT = "/tmp/drover/worker.mjs";
 /** The shell only opens the log and becomes the worker, so that its end is the worker's, at every provider. */
 const START = 'mkdir -p "$STATE_DIR"; exec "$@" >>"$0" 2>&1';
 
-export const toWorkerCommand = (worker: string, env: Readonly<Record<string, string>>): ExecCommand => ({
-  argv: ["/bin/sh", "-c", START, WORKER_LOG, "node", worker],
-  env: { ...env, STATE_DIR },
+/** Another directory is for another worker in the same sandbox, that is not to go on with what the first one did. */
+export const toWorkerCommand = (
+  worker: string,
+  env: Readonly<Record<string, string>>,
+  directory: string = STATE_DIR,
+): ExecCommand => ({
+  argv: ["/bin/sh", "-c", START, `${directory}/worker.log`, "node", worker],
+  env: { ...env, STATE_DIR: directory },
 });
 
 async function isThere(

@@ -4,7 +4,7 @@ import { dirname, join, relative, resolve } from "node:path";
 import { parseSync } from "oxc-parser";
 
 interface Rule {
-  /** Workspace packages and npm packages by name; `node` is every built-in, `npm` every npm package. */
+  /** Workspace packages, or one entry of theirs, and npm packages by name; `node` is every built-in, `npm` every npm package. */
   readonly packages: readonly string[] | "all";
   /** Other places of the same package. */
   readonly places: readonly string[] | "all";
@@ -17,7 +17,8 @@ const RULES: Readonly<Record<string, Rule>> = {
   worker: { packages: ["contract", "node", "npm"], places: [] },
   client: { packages: ["contract"], places: [] },
   "client/react": { packages: ["contract", "react"], places: ["client"] },
-  cli: { packages: ["contract", "client", "server", "worker", "node", "npm"], places: [] },
+  harness: { packages: ["contract", "core", "server/sandbox", "node", "zod", "vitest"], places: [] },
+  cli: { packages: ["contract", "client", "server", "worker", "harness", "node", "npm"], places: [] },
   web: { packages: ["contract", "client", "npm"], places: [] },
   testkit: { packages: "all", places: "all" },
 
@@ -34,6 +35,7 @@ const RULES: Readonly<Record<string, Rule>> = {
   "server/loops.ts": { packages: [], places: ["server/app", "server/loop.ts", "server/ports"] },
   "server/main.ts": { packages: ["contract", "core", "node", "npm"], places: "all" },
   "server/probe.ts": { packages: ["contract", "node"], places: ["server/adapters", "server/ports"] },
+  "server/sandbox.ts": { packages: [], places: ["server/adapters", "server/app", "server/http", "server/ports"] },
   "server/index.ts": { packages: [], places: "all" },
 };
 
@@ -61,8 +63,9 @@ function complainOfPackage(rule: Rule, own: string, specifier: string): string |
   if (specifier.startsWith("node:")) return allows(rule.packages, "node") ? undefined : specifier;
   const name = /^(?:@[^/]+\/)?[^/]+/.exec(specifier)?.[0] ?? specifier;
   const workspace = /^@drover\/(.+)/.exec(name)?.[1];
+  const entry = specifier.replace(/^@drover\//, "");
   if (workspace === undefined) return allows(rule.packages, "npm", name) ? undefined : name;
-  return workspace === own || allows(rule.packages, workspace) ? undefined : name;
+  return workspace === own || allows(rule.packages, workspace, entry) ? undefined : name;
 }
 
 /** One sentence per import that the rule forbids. */

@@ -18,6 +18,7 @@ test("each kind of forbidden import gives a sentence", () => {
     "packages/contract/src/wall-clock.ts: contract may not import node:process",
     "packages/core/src/knows-npm.ts: core may not import zod",
     "packages/core/src/knows-server.ts: core may not import @drover/server",
+    "packages/harness/src/knows-server.ts: harness may not import @drover/server",
     "packages/server/src/adapters/db.ts: server/adapters may not import server/store",
     "packages/server/src/app/create-thing.ts: server/app may not import pg",
     "packages/server/src/app/create-thing.ts: server/app may not import server/adapters",
