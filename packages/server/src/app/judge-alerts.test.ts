@@ -12,13 +12,14 @@ const MINUTE_MS = 60_000;
 const never = new AbortController().signal;
 
 /** Measured at moments that lie far enough ahead that the server's own measuring does not come between. */
-async function openClock(server: TestServer) {
+async function openClock(server: TestServer, hear: (message: string) => void = () => undefined) {
   // The first look of the server itself is over: two do not measure at once.
   await expect.poll(() => server.deps.passes.get("measure")?.lastDurationMs).toEqual(expect.any(Number));
   const startMs = Date.now() + 60 * MINUTE_MS;
   return (minutes: number): Deps => ({
     ...server.deps,
     clock: { ...server.deps.clock, now: () => new Date(startMs + minutes * MINUTE_MS) },
+    log: { ...server.deps.log, warn: (message) => hear(message) },
   });
 }
 
@@ -30,7 +31,8 @@ const RULE = { name: "sandboxes", metric: "active_sandboxes", comparison: "above
 test("a rule fires when its condition has held for long enough, once, is told where it says, and ends", async () => {
   await using receiver = await startReceiver((_, count) => (count === 1 ? 500 : 204));
   await using server = await startTestServer({ config: { webhookAllow: `127.0.0.1:${receiver.port}` } });
-  const at = await openClock(server);
+  const logged: string[] = [];
+  const at = await openClock(server, (message) => logged.push(message));
   const secret = `whsec_${randomBytes(24).toString("base64")}`;
   const channels = [{ kind: "log" }, { kind: "desktop" }, { kind: "webhook", url: receiver.url }];
   const { body: rule } = await server.call("POST", "/monitor/alert-rules", {
@@ -41,8 +43,14 @@ test("a rule fires when its condition has held for long enough, once, is told wh
   const sandbox = await server.createSandbox();
   await measureOnce(at(0));
   expect(await alertsOf(server)).toEqual([]);
+  // It does not hold for a moment, and the time begins again.
+  await server.call("PATCH", `/monitor/alert-rules/${rule.id}`, { body: { threshold: 5 } });
+  await measureOnce(at(0.5));
+  await server.call("PATCH", `/monitor/alert-rules/${rule.id}`, { body: { threshold: 0 } });
   await measureOnce(at(1));
+  expect(await alertsOf(server)).toEqual([]);
   await measureOnce(at(2));
+  await measureOnce(at(3));
   const [alert] = await alertsOf(server);
   expect(await alertsOf(server)).toMatchObject([
     { rule_id: rule.id, state: "firing", value: 1, is_quiet: false, severity: "critical" },
@@ -50,6 +58,7 @@ test("a rule fires when its condition has held for long enough, once, is told wh
   expect(await eventsOf(server, "alert.fired")).toMatchObject([
     { event_data: { alert_id: alert.id, desktop: true, metric: "active_sandboxes", value: 1 } },
   ]);
+  expect(logged).toEqual(["alert.fired"]);
   expect((await server.call("GET", "/monitor/dashboard")).body.critical_alerts).toBe(1);
 
   // Refused once, the same message comes again, signed as the library of the standard wants it.
