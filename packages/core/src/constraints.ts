@@ -7,7 +7,7 @@ export interface Constraints {
 }
 
 const LIMIT = 10;
-const NOT = String.raw`(?:do not|don't|dont|never|must not|mustn't|may not|should not|shouldn't|avoid)`;
+const NOT = String.raw`(?:do not|don't|dont|never|must not|mustn't|may not|should not|shouldn't|avoid|under no circumstances|on no account)`;
 const TOUCH = String.raw`(?:touch(?:ing)?|edit(?:ing)?|modify(?:ing)?|chang(?:e|ing)|delet(?:e|ing)|remov(?:e|ing)|writ(?:e|ing) to|rewrit(?:e|ing))`;
 const RUN = String.raw`(?:run(?:ning)?|execut(?:e|ing)|us(?:e|ing)|call(?:ing)?|invok(?:e|ing))`;
 /** A path: quoted, or with a slash, a dot that is followed by letters, or a star in it. */
@@ -18,12 +18,16 @@ const COMMAND = String.raw`[\`'"]([^\`'"\n]{2,80})[\`'"]`;
 const CHANGED = String.raw`(?:touched|edited|modified|changed|deleted|removed|rewritten)`;
 const CHANGES = String.raw`(?:your |all |any )*(?:changes?|edits?|work|yourself)`;
 
+/** What comes after the thing itself. */
+const IS_FORBIDDEN = String.raw`(?:is|are) (?:strictly )?(?:forbidden|prohibited|banned|not allowed|not permitted)`;
+
 const FORBIDDEN_PATHS: readonly RegExp[] = [
   new RegExp(`${NOT} (?:ever )?${TOUCH} ${PATH}`, "gi"),
   new RegExp(String.raw`(?:leave|keep) ${PATH} (?:alone|as it is|as they are|untouched|unchanged)`, "gi"),
   new RegExp(String.raw`(?:stay|keep) (?:away from|out of|off) ${PATH}`, "gi"),
   new RegExp(String.raw`(?:hands off|no changes to) ${PATH}`, "gi"),
   new RegExp(String.raw`${PATH} (?:is|are) (?:off[ -]limits|read-only|not to be ${CHANGED})`, "gi"),
+  new RegExp(String.raw`(?:touching|editing|modifying|changing|deleting|removing) ${PATH} ${IS_FORBIDDEN}`, "gi"),
   new RegExp(String.raw`${PATH} (?:must not|mustn't|may not|should not|shouldn't|cannot|can't) be ${CHANGED}`, "gi"),
 ];
 const ONLY_PATHS: readonly RegExp[] = [
@@ -38,10 +42,13 @@ const ONLY_PATHS: readonly RegExp[] = [
     "gi",
   ),
   new RegExp(String.raw`stay (?:within|inside) ${PATH}`, "gi"),
+  new RegExp(String.raw`work (?:only|exclusively|solely) (?:on |within )?${PATH}`, "gi"),
 ];
 /** Unquoted, a command ends with its sentence. */
 const FORBIDDEN_COMMANDS: readonly RegExp[] = [
   new RegExp(`${NOT} (?:ever )?${RUN} ${COMMAND}`, "gi"),
+  new RegExp(String.raw`(?:running|executing|using|calling) ${COMMAND} ${IS_FORBIDDEN}`, "gi"),
+  new RegExp(String.raw`(?:running|executing) ([a-z][\w./-]*(?: [\w./:@=-]+){0,4}?) ${IS_FORBIDDEN}`, "gi"),
   new RegExp(
     String.raw`${NOT} (?:ever )?(?:run|execute) ([a-z][\w./-]*(?: [\w./:@=-]+){0,4})(?=[.,;:!?)]|\s*$)`,
     "gim",

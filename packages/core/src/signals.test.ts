@@ -159,6 +159,11 @@ test.for([
   ["shop/tasks is off limits.", { forbiddenPaths: ["shop/tasks"] }],
   ["Do not change anything outside `src/net`.", { forbiddenPaths: [], onlyPaths: ["src/net"] }],
   ["All changes must stay within `cmd/worker/`.", { onlyPaths: ["cmd/worker/"] }],
+  ["- Work only in `pkg/api`.", { onlyPaths: ["pkg/api"] }],
+  ["Running `git rebase` is forbidden.", { forbiddenCommands: ["git rebase"] }],
+  ["Editing docs/plan.md is not allowed.", { forbiddenPaths: ["docs/plan.md"] }],
+  ["Under no circumstances run `git push --force`.", { forbiddenCommands: ["git push --force"] }],
+  ["Work on the form. It only shows src/a.ts", { onlyPaths: [], forbiddenPaths: [], forbiddenCommands: [] }],
   ["don't touch a.ts. You may now edit a.ts", { forbiddenPaths: [] }],
   ["I do not understand why a.ts changes. Never mind.", { forbiddenPaths: [], onlyPaths: [], forbiddenCommands: [] }],
 ] as const)("read from a prompt: %s", ([prompt, expected]) =>
