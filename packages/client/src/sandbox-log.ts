@@ -15,6 +15,8 @@ export interface SandboxLogOptions {
   readonly limit?: number;
   /** Events per request; 500 unless given. */
   readonly pageSize?: number;
+  /** Events of the first request, which somebody waits for; a page unless given. */
+  readonly tailSize?: number;
   /** `all` reads back to the first event as far as the limit allows; `tail` reads one page and leaves the rest to `loadOlder`. */
   readonly history?: "all" | "tail";
   readonly schedule?: (flush: () => void) => void;
@@ -118,7 +120,7 @@ export class SandboxLog {
   private async start(): Promise<void> {
     try {
       // Newest page first: a page shows the present at once, and the past arrives behind it.
-      const tail = await this.load({ order: "desc", limit: this.pageSize });
+      const tail = await this.load({ order: "desc", limit: this.parts.tailSize ?? this.pageSize });
       this.window = restartWindow(this.window, tail.events.toReversed());
       this.follow();
       this.publish();

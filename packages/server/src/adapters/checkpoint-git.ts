@@ -1,18 +1,26 @@
 /** Checkpoints in a bare repository per sandbox below the data directory, kept by the `git` program. Never checked out. */
 import { spawn } from "node:child_process";
-import { mkdir, readdir, rm, writeFile } from "node:fs/promises";
+import { appendFile, mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { Readable } from "node:stream";
+import { addAbortSignal, Readable } from "node:stream";
+import { buffer } from "node:stream/consumers";
 import { pipeline } from "node:stream/promises";
 import { AppError, type SandboxId } from "@drover/contract";
 import type { CheckpointFile, CheckpointPack, CheckpointStore } from "../ports/checkpoint-store.ts";
+import { joinPacks } from "./join-packs.ts";
 
 const LIMIT_MS = 120_000;
 const OUTPUT_BYTES = 64 * 1024 * 1024;
 const PACK_BYTES = 128 * 1024 * 1024;
 const RESTORE_BYTES = 1024 * 1024 * 1024;
-/** Small packs are taken apart: thousands of pack files would make every look-up slow. */
-const UNPACK_BELOW_BYTES = 1024 * 1024;
+const SMALL_BYTES = 1024 * 1024;
+/** Few small packs are taken apart: thousands of pack files would make every look-up slow. Many become one file. */
+const UNPACK_BELOW_PACKS = 8;
+/** Together in memory. */
+const JOINED_BYTES = 32 * 1024 * 1024;
+const READ_AT_ONCE = 16;
+/** Ids of the packs that are in the repository, a line each. */
+const TAKEN = "taken";
 const CONFIG = "[core]\n\trepositoryformatversion = 0\n\tbare = true\n[gc]\n\tauto = 0\n";
 const EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
 const DIFF_BYTES = 16 * 1024 * 1024;
@@ -55,6 +63,18 @@ const parseEntries = (output: Buffer): Entry[] =>
 
 const toKind = (mode: string): CheckpointFile["kind"] =>
   mode === "040000" ? "directory" : mode === "120000" ? "symlink" : mode.startsWith("100") ? "file" : "other";
+
+/** Its bytes, unless they are many. */
+async function openSmall(pack: string, open: (pack: string) => Promise<CheckpointPack>, signal: AbortSignal) {
+  const { size, bytes } = await open(pack);
+  if (size > PACK_BYTES) {
+    bytes.destroy();
+    throw refuse("a pack of this checkpoint is too large");
+  }
+  if (size < SMALL_BYTES) return { pack, size, read: await buffer(addAbortSignal(signal, bytes)) };
+  bytes.destroy();
+  return { pack, size, read: undefined };
+}
 
 export function openGitCheckpoints(root: string): CheckpointStore {
   const working = new Map<SandboxId, Promise<unknown>>();
@@ -102,32 +122,67 @@ export function openGitCheckpoints(root: string): CheckpointStore {
   };
 
   const makeRepo = async (repo: string) => {
-    for (const folder of ["objects/pack", "objects/info", "refs/drover/checkpoints", "packs"])
+    for (const folder of ["objects/pack", "objects/info", "refs/drover/checkpoints"])
       await mkdir(join(repo, folder), { recursive: true, mode: 0o700 });
     await writeFile(join(repo, "config"), CONFIG);
     await writeFile(join(repo, "HEAD"), "ref: refs/drover/checkpoints/none\n");
   };
 
-  const take = async (repo: string, id: string, pack: CheckpointPack, signal: AbortSignal) => {
-    if (pack.size > PACK_BYTES) throw refuse("a pack of this checkpoint is too large");
-    const limit = `--max-input-size=${PACK_BYTES}`;
-    const args =
-      pack.size < UNPACK_BELOW_BYTES
-        ? ["unpack-objects", "-q", "--strict", limit]
-        : ["index-pack", "--stdin", "--fix-thin", "--strict", limit];
-    await git(repo, args, signal, pack.bytes);
-    await writeFile(join(repo, "packs", id), "");
+  /** Neither way leaves out a check of an object. A joined pack may hold one twice, which `--strict` would not have. */
+  const takeApart = ["unpack-objects", "-q", "--strict"];
+  const takeWhole = ["index-pack", "--stdin", "--fix-thin", "--strict"];
+  const takeJoined = ["index-pack", "--stdin", "--fix-thin", "--fsck-objects"];
+
+  const take = async (
+    repo: string,
+    ids: readonly string[],
+    how: readonly string[],
+    bytes: Readable,
+    signal: AbortSignal,
+  ) => {
+    await git(repo, [...how, `--max-input-size=${PACK_BYTES}`], signal, bytes);
+    await appendFile(join(repo, TAKEN), ids.map((id) => `${id}\n`).join(""));
+  };
+
+  const takeSmall = async (repo: string, packs: ReadonlyMap<string, Buffer>, signal: AbortSignal) => {
+    if (packs.size === 0) return;
+    const joined = joinPacks([...packs.values()]);
+    if (joined === undefined) throw refuse("what was sent as a pack is none");
+    const how = packs.size < UNPACK_BELOW_PACKS ? takeApart : takeJoined;
+    await take(repo, [...packs.keys()], how, Readable.from(joined), signal);
   };
 
   const ensure: CheckpointStore["ensure"] = async (id, packs, open, signal) => {
     const repo = toRepo(id);
     // Expected: the first time, when there is none.
-    const known = new Set(await readdir(join(repo, "packs")).catch(() => [] as string[]));
+    const known = new Set((await readFile(join(repo, TAKEN), "utf8").catch(() => "")).split("\n").slice(0, -1));
+    const missing = packs.filter((pack) => !known.has(pack));
     if (known.size === 0) {
       await rm(repo, { recursive: true, force: true });
       await makeRepo(repo);
     }
-    for (const pack of packs) if (!known.has(pack)) await take(repo, pack, await open(pack), signal);
+    // A process for each would be what a first look at a long run takes its time for: small ones go in together, and in the order given.
+    const small = new Map<string, Buffer>();
+    let bytes = 0;
+    const takeThose = async () => {
+      await takeSmall(repo, small, signal);
+      small.clear();
+      bytes = 0;
+    };
+    for (let from = 0; from < missing.length; from += READ_AT_ONCE) {
+      const some = missing.slice(from, from + READ_AT_ONCE);
+      for (const { pack, size, read } of await Promise.all(some.map((one) => openSmall(one, open, signal)))) {
+        if (read === undefined || bytes + size > JOINED_BYTES) await takeThose();
+        if (read === undefined) {
+          const large = await open(pack);
+          await take(repo, [pack], takeWhole, large.bytes, signal);
+        } else {
+          small.set(pack, read);
+          bytes += size;
+        }
+      }
+    }
+    await takeThose();
   };
 
   /** The tree or file at a path; `undefined` when there is none. */

@@ -3,7 +3,7 @@ import { posix } from "node:path";
 import { AppError, ArtifactId, type FileList, type SandboxId } from "@drover/contract";
 import { z } from "zod";
 import type { CheckpointPack } from "../ports/checkpoint-store.ts";
-import { loadArtifact } from "../store/artifacts.ts";
+import { listArtifacts } from "../store/artifacts.ts";
 import { listCheckpoints } from "../store/checkpoints.ts";
 import type { Deps } from "./deps.ts";
 import { toInsidePath } from "./inside-path.ts";
@@ -56,12 +56,15 @@ function toChain(all: readonly ToldCheckpoint[]): readonly ToldCheckpoint[] {
   return chain.toReversed();
 }
 
-async function openPack(deps: Deps, sandboxId: SandboxId, id: string): Promise<CheckpointPack> {
-  const artifact = ArtifactId.parse(id);
-  const known = await loadArtifact.maybe(deps.db, sandboxId, artifact);
-  const blob = known === undefined ? undefined : await deps.blobs.open(artifact);
-  if (blob === undefined) throw new AppError("checkpoint.unreadable", "a pack of this checkpoint is missing");
-  return blob;
+/** Opens packs of this sandbox only; which those are is asked once, and only if one is wanted. */
+function createPackOpener(deps: Deps, sandboxId: SandboxId, packs: readonly ArtifactId[]) {
+  let own: Promise<ReadonlySet<string>> | undefined;
+  return async (id: string): Promise<CheckpointPack> => {
+    own ??= listArtifacts(deps.db, sandboxId, packs).then((rows) => new Set(rows.map((row) => row.id)));
+    const blob = (await own).has(id) ? await deps.blobs.open(ArtifactId.parse(id)) : undefined;
+    if (blob === undefined) throw new AppError("checkpoint.unreadable", "a pack of this checkpoint is missing");
+    return blob;
+  };
 }
 
 /** The last checkpoint at or before `atSeq`, with its packs in place. */
@@ -76,7 +79,7 @@ export async function findCheckpoint(
   const last = chain.at(-1);
   if (last === undefined) return undefined;
   const packs = chain.flatMap(({ artifacts }) => artifacts);
-  await deps.checkpoints.ensure(id, packs, (pack) => openPack(deps, id, pack), signal);
+  await deps.checkpoints.ensure(id, packs, createPackOpener(deps, id, packs), signal);
   const [first] = chain;
   return { commit: last.commit, seq: last.seq, at: last.at, base: first?.isBeginning === true ? first.commit : null };
 }

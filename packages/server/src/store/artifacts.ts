@@ -21,3 +21,12 @@ export const loadArtifact = query(
   (sandboxId: SandboxId, id: ArtifactId) =>
     sql`select size from artifacts where sandbox_id = ${sandboxId} and id = ${id}`,
 );
+
+/** Those of the named ones that this sandbox put. */
+export const listArtifacts = query(
+  "artifacts.list_named",
+  z.object({ id: z.string() }),
+  [SAMPLE_SANDBOX, [SAMPLE_ID]],
+  (sandboxId: SandboxId, ids: readonly ArtifactId[]) =>
+    sql`select id from artifacts where sandbox_id = ${sandboxId} and id = any(${ids}::text[]) limit 100000`,
+);
