@@ -1,7 +1,22 @@
 /** Builds the UI into `dist`, which the server hands out from its own port. */
 import tailwindcss from "@tailwindcss/vite";
 import react from "@vitejs/plugin-react";
-import { defineConfig } from "vite";
+import { defineConfig, type Plugin } from "vite";
+
+/** Large, and wanted by few pages: each in a part of its own. */
+const APART = /node_modules\/(?:@xterm|@xyflow|@dagrejs|d3-|marked|sonner)|inside\/(?:use-screen|terminal-screen)/;
+
+/** Zod's makers of JSON schemas, which hang on every schema and which no page calls: 6 kB that nobody waits for any more. */
+const leaveOutJsonSchema: Plugin = {
+  name: "leave-out-json-schema",
+  transform: {
+    filter: { id: /\/zod\/v4\/core\/(?:json-schema-processors|to-json-schema)\.js$/ },
+    handler: (code) => {
+      const names = [...code.matchAll(/^export (?:const|function) (\w+)/gm)].map(([, name]) => name);
+      return { code: names.map((name) => `export const ${name} = () => undefined;`).join("\n"), map: null };
+    },
+  },
+};
 
 const API = process.env.DROVER_URL ?? "http://127.0.0.1:18000";
 
@@ -10,7 +25,7 @@ export default defineConfig(({ command }) => {
   if (command === "build") process.env.NODE_ENV = "production";
   return {
     root: import.meta.dirname,
-    plugins: [react(), tailwindcss()],
+    plugins: [react(), tailwindcss(), leaveOutJsonSchema],
     build: {
       target: "es2022",
       modulePreload: { polyfill: false },
@@ -28,6 +43,15 @@ export default defineConfig(({ command }) => {
                 test: /node_modules\/zod\/|zod-without-eval|packages\/(?:contract\/src\/(?!views)|client\/src)/,
               },
               { name: "react", test: /node_modules\/(?:react|react-dom|scheduler)\// },
+              // A request per icon costs more than all icons: what the start needs is one part, and what pages share a few.
+              { name: "shell", tags: ["$initial"] },
+              {
+                name: "parts",
+                minShareCount: 2,
+                test: (id) => !APART.test(id),
+                entriesAware: true,
+                entriesAwareMergeThreshold: 40_000,
+              },
             ],
           },
         },

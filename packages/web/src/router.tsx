@@ -9,8 +9,8 @@ import {
   redirect,
 } from "@tanstack/react-router";
 import { Shell } from "./app/shell.tsx";
-import { watchToken } from "./data/client.ts";
-import { queryClient, whoamiQuery } from "./data/queries.ts";
+import { client, watchToken } from "./data/client.ts";
+import { queryClient, sandboxQuery, whoamiQuery } from "./data/queries.ts";
 import { session } from "./data/session.ts";
 import { Failed, NotFound, Opening } from "./pages/fallbacks.tsx";
 import {
@@ -24,7 +24,6 @@ import {
   parseSettingsSearch,
   parseWorkSearch,
 } from "./search-params.ts";
-import { WallPage } from "./wall/wall-page.tsx";
 
 const root = createRootRoute({ component: Outlet, notFoundComponent: NotFound });
 
@@ -55,7 +54,25 @@ const inside = createRoute({
   errorComponent: Failed,
 });
 
-const wall = createRoute({ getParentRoute: () => inside, path: "/", component: WallPage });
+const loadWall = () => import("./wall/wall-page.tsx");
+const loadRunPage = () => import("./pages/run.tsx");
+// Most visits begin at one of the two: its part of the page is fetched while the rest starts, and what the run is about with it.
+const opened = /^\/sandboxes\/(?!new$)([^/]+)$/.exec(location.pathname)?.[1];
+if (location.pathname === "/") void loadWall();
+if (opened !== undefined) {
+  void loadRunPage().then(({ prepareRun }) => prepareRun(opened));
+  // Refused to who has no login: the page itself asks again and says so.
+  client.getSandbox({ params: { sandbox_id: opened } }, { retries: 0 }).then(
+    (sandbox) => queryClient.setQueryData(sandboxQuery(opened).queryKey, sandbox),
+    () => {},
+  );
+}
+
+const wall = createRoute({
+  getParentRoute: () => inside,
+  path: "/",
+  component: lazyRouteComponent(loadWall, "WallPage"),
+});
 
 const sandboxes = createRoute({
   getParentRoute: () => inside,
@@ -63,10 +80,6 @@ const sandboxes = createRoute({
   validateSearch: parseSandboxesSearch,
   component: lazyRouteComponent(() => import("./sandboxes/sandboxes-page.tsx"), "SandboxesPage"),
 });
-
-const loadRunPage = () => import("./pages/run.tsx");
-// A link to a run needs it anyway: fetch it while the rest starts.
-if (/^\/sandboxes\/(?!new$)/.test(location.pathname)) void loadRunPage();
 
 const run = createRoute({
   getParentRoute: () => inside,

@@ -150,7 +150,7 @@ export const parseWorkSearch = (given: Given): WorkSearch =>
     new: given["new"] === true || given["new"] === "true" ? true : undefined,
   });
 
-export const MONITOR_TABS = ["overview", "guardian", "conductor", "anomalies", "alerts", "passes"] as const;
+export const MONITOR_TABS = ["overview", "guardian", "conductor", "anomalies", "alerts", "stuck", "passes"] as const;
 export type MonitorTab = (typeof MONITOR_TABS)[number];
 
 export const MONITOR_RANGES = ["1h", "6h", "24h", "7d"] as const;

@@ -4,6 +4,7 @@ import { useNavigate } from "@tanstack/react-router";
 import {
   Activity,
   Boxes,
+  Columns2,
   Keyboard,
   Link2,
   LogOut,
@@ -49,6 +50,8 @@ const MORE_PLACES = [
   { label: "Guardian and interventions", to: "/monitor", search: { tab: "guardian" } },
   { label: "Alerts and their rules", to: "/monitor", search: { tab: "alerts" } },
   { label: "Anomalies", to: "/monitor", search: { tab: "anomalies" } },
+  { label: "Stuck tickets and diagnoses", to: "/monitor", search: { tab: "stuck" } },
+  { label: "Compare two runs", to: "/compare", search: {} },
   { label: "Conductor", to: "/monitor", search: { tab: "conductor" } },
   { label: "Projects", to: "/settings", search: { section: "projects" } },
   { label: "Providers", to: "/settings", search: { section: "providers" } },
@@ -57,7 +60,13 @@ const MORE_PLACES = [
   { label: "People and tokens", to: "/settings", search: { section: "access" } },
 ] as const;
 
-const ICONS = { "/work": SquareKanban, "/sandboxes": Boxes, "/monitor": Activity, "/settings": Settings2 } as const;
+const ICONS = {
+  "/work": SquareKanban,
+  "/sandboxes": Boxes,
+  "/monitor": Activity,
+  "/settings": Settings2,
+  "/compare": Columns2,
+} as const;
 
 function toggleDensity(): void {
   const density = usePreferences.getState().density === "compact" ? "comfortable" : "compact";

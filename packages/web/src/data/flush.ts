@@ -1,7 +1,10 @@
-/** When to show what arrived: the next frame while little comes, ten times a second in a burst, less often when a commit is dear. */
+/** When to show what arrived: the next frame while little comes, ten times a second in a burst, five in a flood that nobody can read,
+ *  less often when a commit is dear. */
 
 const BURST_EVENTS = 6;
 const BURST_WAIT_MS = 84;
+const FLOOD_EVENTS = 50;
+const FLOOD_WAIT_MS = 184;
 const HIDDEN_WAIT_MS = 250;
 const LONGEST_WAIT_MS = 250;
 const FRAME_MS = 17;
@@ -38,7 +41,8 @@ export function createFlushPace(): FlushPace {
         return;
       }
       const rest = Math.min(LONGEST_WAIT_MS, lastCostMs * 4) - (performance.now() - lastEnd);
-      const waitMs = Math.max(lastCount > BURST_EVENTS ? BURST_WAIT_MS : 0, rest);
+      const pauseMs = lastCount > FLOOD_EVENTS ? FLOOD_WAIT_MS : lastCount > BURST_EVENTS ? BURST_WAIT_MS : 0;
+      const waitMs = Math.max(pauseMs, rest);
       // A hidden tab gets no frames, so a tab hidden meanwhile must not wait for one.
       const atFrame = () => (document.hidden ? run(flush) : void requestAnimationFrame(() => run(flush)));
       if (waitMs > FRAME_MS) setTimeout(atFrame, waitMs);

@@ -5,6 +5,8 @@ import { createFlushPace, type FlushPace } from "./flush.ts";
 
 /** Enough for a long day's run; older events stay on the server. */
 const EVENTS_IN_MEMORY = 60_000;
+/** More than a screen holds. */
+const EVENTS_AT_FIRST = 80;
 /** While pages of history arrive, the past is folded at most this often. */
 const REFOLD_EVERY_MS = 250;
 /** The window drops its oldest events one by one; the rows follow in steps. */
@@ -53,6 +55,7 @@ export class RunStore {
     this.log = this.client.openSandboxLog(this.sandboxId, {
       limit: EVENTS_IN_MEMORY,
       history: "all",
+      tailSize: EVENTS_AT_FIRST,
       schedule: this.pace.schedule,
     });
     this.log.subscribe(this.take);

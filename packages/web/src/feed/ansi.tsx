@@ -32,13 +32,18 @@ const DECORATION: Readonly<Record<string, string>> = {
   strikethrough: "line-through",
 };
 
+/** One for all lines: making one makes its 256 colours. */
+const parser = new Anser();
+/** So a line begins without the colours of the one before. */
+const RESET = `${ESC}[0m`;
+
 const toColour = (rgb: string | null | undefined): string | undefined =>
   rgb === null || rgb === undefined ? undefined : `color-mix(in oklab, rgb(${rgb}) 60%, var(--ink))`;
 
 export const AnsiLine = memo(function AnsiLine({ line }: { readonly line: string }) {
   const clean = settle(line).replace(OSC, "").replace(CSI_NOT_COLOUR, "").replace(OTHER_ESC, "").replace(CONTROL, "");
   if (!clean.includes(ESC)) return clean;
-  return Anser.ansiToJson(clean, { json: true, use_classes: true, remove_empty: true }).map((part, at) => (
+  return parser.ansiToJson(RESET + clean, { json: true, use_classes: true, remove_empty: true }).map((part, at) => (
     <span
       key={at}
       className={cx(

@@ -1,7 +1,7 @@
 /** Beside the feed: the agent's plan, the files it changed, and the facts of the sandbox. */
 import type { Sandbox } from "@drover/contract";
-import type { FeedView } from "@drover/contract/views";
-import type { ReactNode } from "react";
+import type { ChangedFile, FeedView } from "@drover/contract/views";
+import { memo, useDeferredValue, type ReactNode } from "react";
 import { formatCount, formatDay } from "../data/format.ts";
 import { TodoList } from "./rows/tools.tsx";
 
@@ -19,7 +19,8 @@ interface ContextPanelProps {
 }
 
 export function ContextPanel({ sandbox, view, onSelect }: ContextPanelProps) {
-  const files = [...view.files.values()];
+  // In a flood the feed comes first; this list follows when there is time.
+  const files = useDeferredValue(view.files);
   const done = view.todo.filter((item) => item.state === "done").length;
   return (
     <aside
@@ -37,35 +38,7 @@ export function ContextPanel({ sandbox, view, onSelect }: ContextPanelProps) {
           <TodoList items={view.todo} />
         </Part>
       )}
-      {files.length > 0 && (
-        <Part title={`Files ${formatCount(files.length)}`}>
-          <ul className="-mx-2 flex flex-col">
-            {files.map((file) => {
-              const mark = MARKS[file.change] ?? { letter: "M", look: "text-wait-ink" };
-              return (
-                <li key={file.path}>
-                  <button
-                    type="button"
-                    onClick={() => onSelect(file.seq)}
-                    className="flex min-h-7 w-full items-center gap-2 rounded-md px-2 text-left font-mono text-xs hover:bg-hover"
-                  >
-                    <span className={mark.look} title={file.change}>
-                      {mark.letter}
-                    </span>
-                    <span className="min-w-0 flex-1 truncate" dir="rtl">
-                      <bdi>{file.path}</bdi>
-                    </span>
-                    <span className="shrink-0 tabular-nums">
-                      <span className="text-live-ink">+{file.added}</span>{" "}
-                      <span className="text-fail-ink">−{file.removed}</span>
-                    </span>
-                  </button>
-                </li>
-              );
-            })}
-          </ul>
-        </Part>
-      )}
+      <Files files={files} onSelect={onSelect} />
       {sandbox.resources !== null && (
         <Part title="Limits">
           <dl className="grid grid-cols-[5.5rem_1fr] gap-y-1 text-xs">
@@ -91,6 +64,54 @@ export function ContextPanel({ sandbox, view, onSelect }: ContextPanelProps) {
     </aside>
   );
 }
+
+const Files = memo(function Files({
+  files,
+  onSelect,
+}: {
+  readonly files: ReadonlyMap<string, ChangedFile>;
+  readonly onSelect: (seq: number) => void;
+}) {
+  if (files.size === 0) return null;
+  return (
+    <Part title={`Files ${formatCount(files.size)}`}>
+      <ul className="-mx-2 flex flex-col">
+        {[...files.values()].map((file) => (
+          <FileLine key={file.path} file={file} onSelect={onSelect} />
+        ))}
+      </ul>
+    </Part>
+  );
+});
+
+const FileLine = memo(function FileLine({
+  file,
+  onSelect,
+}: {
+  readonly file: ChangedFile;
+  readonly onSelect: (seq: number) => void;
+}) {
+  const mark = MARKS[file.change] ?? { letter: "M", look: "text-wait-ink" };
+  return (
+    <li>
+      <button
+        type="button"
+        onClick={() => onSelect(file.seq)}
+        className="flex min-h-7 w-full items-center gap-2 rounded-md px-2 text-left font-mono text-xs hover:bg-hover"
+      >
+        <span className={mark.look} title={file.change}>
+          {mark.letter}
+        </span>
+        <span className="min-w-0 flex-1 truncate" dir="rtl">
+          <bdi>{file.path}</bdi>
+        </span>
+        <span className="shrink-0 tabular-nums">
+          <span className="text-live-ink">+{file.added}</span> <span className="text-fail-ink">−{file.removed}</span>
+        </span>
+      </button>
+    </li>
+  );
+});
 
 function Part({ title, children }: { readonly title: string; readonly children: ReactNode }) {
   return (

@@ -59,8 +59,8 @@ export function Feed({ rows, isPastChanged, head, selected, onSelect, label }: F
   const { isFollowing, missed, pause, resume, isOn } = useFollow(scroller, selected === undefined, head);
 
   useLayoutEffect(() => {
-    if (isOn() && rows.length > 0) list.current?.scrollToIndex(rows.length - 1, { align: "end" });
-  }, [rows, isFollowing, isOn]);
+    if (isOn()) scroller?.scrollTo({ top: scroller.scrollHeight });
+  }, [rows, isFollowing, isOn, scroller]);
 
   // The view may change its size, and a row may grow after it was drawn.
   useEffect(() => {

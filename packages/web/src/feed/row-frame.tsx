@@ -1,7 +1,7 @@
 /** The frame of a row: time, a node on the trail, and what happened. */
 import type { FeedRow } from "@drover/contract/views";
 import { History, Link2, type LucideIcon } from "lucide-react";
-import type { ReactNode } from "react";
+import { useState, type ReactNode } from "react";
 import { formatClock, formatDay } from "../data/format.ts";
 import { cx } from "../ui/class-names.ts";
 import { useRunContext } from "./run-context.tsx";
@@ -15,9 +15,14 @@ interface RowFrameProps {
 }
 
 export function RowFrame({ row, icon: Icon, tone = "text-ink-3", isQuiet = false, children }: RowFrameProps) {
-  const { onCopyLink, onReplay } = useRunContext();
+  // A flood of rows has no time for buttons that nobody points at.
+  const [isNear, setNear] = useState(false);
   return (
-    <div className="group/row grid grid-cols-[1.75rem_minmax(0,1fr)] gap-x-2 px-3 @2xl:grid-cols-[4.25rem_1.75rem_minmax(0,1fr)_3.5rem] @2xl:px-5">
+    <div
+      onPointerEnter={() => setNear(true)}
+      onPointerLeave={() => setNear(false)}
+      className="grid grid-cols-[1.75rem_minmax(0,1fr)] gap-x-2 px-3 @2xl:grid-cols-[4.25rem_1.75rem_minmax(0,1fr)_3.5rem] @2xl:px-5"
+    >
       <time
         dateTime={row.at}
         title={formatDay(row.at)}
@@ -42,30 +47,37 @@ export function RowFrame({ row, icon: Icon, tone = "text-ink-3", isQuiet = false
         </time>
         {children}
       </div>
-      <div className="hidden pt-[var(--row-y)] @2xl:flex">
-        {onReplay !== undefined && (
-          <button
-            type="button"
-            tabIndex={-1}
-            aria-label={`Replay from event ${row.seq}`}
-            title="Replay from here"
-            onClick={() => onReplay(row.seq)}
-            className="grid size-6 place-items-center rounded-md text-ink-3 opacity-0 group-hover/row:opacity-100 hover:bg-hover hover:text-ink focus-visible:opacity-100"
-          >
-            <History size={13} />
-          </button>
-        )}
+      {isNear && <RowActions seq={row.seq} />}
+    </div>
+  );
+}
+
+function RowActions({ seq }: { readonly seq: number }) {
+  const { onCopyLink, onReplay } = useRunContext();
+  return (
+    <div className="hidden pt-[var(--row-y)] @2xl:flex">
+      {onReplay !== undefined && (
         <button
           type="button"
           tabIndex={-1}
-          aria-label={`Copy a link to event ${row.seq}`}
-          title={`Event ${row.seq}`}
-          onClick={() => onCopyLink(row.seq)}
-          className="grid size-6 place-items-center rounded-md text-ink-3 opacity-0 group-hover/row:opacity-100 hover:bg-hover hover:text-ink focus-visible:opacity-100"
+          aria-label={`Replay from event ${seq}`}
+          title="Replay from here"
+          onClick={() => onReplay(seq)}
+          className="grid size-6 place-items-center rounded-md text-ink-3 hover:bg-hover hover:text-ink"
         >
-          <Link2 size={13} />
+          <History size={13} />
         </button>
-      </div>
+      )}
+      <button
+        type="button"
+        tabIndex={-1}
+        aria-label={`Copy a link to event ${seq}`}
+        title={`Event ${seq}`}
+        onClick={() => onCopyLink(seq)}
+        className="grid size-6 place-items-center rounded-md text-ink-3 hover:bg-hover hover:text-ink"
+      >
+        <Link2 size={13} />
+      </button>
     </div>
   );
 }

@@ -2,13 +2,15 @@
 import { METRICS, MetricName, type Alert, type AlertRule, type NewAlertRule } from "@drover/contract";
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { BellRing, Check, Plus } from "lucide-react";
-import { useState, type FormEvent } from "react";
+import { useState } from "react";
 import { client } from "../data/client.ts";
 import { formatAge, formatDay, formatShort, formatSpan } from "../data/format.ts";
 import { useNow } from "../data/now.ts";
 import { queryClient } from "../data/queries.ts";
 import { useMay } from "../data/use-may.ts";
 import { Section } from "../pages/section.tsx";
+import { Listing } from "../ui/listing.tsx";
+import { Form } from "../ui/form.tsx";
 import { Button } from "../ui/button.tsx";
 import { cx } from "../ui/class-names.ts";
 import { Confirm } from "../ui/confirm.tsx";
@@ -16,7 +18,6 @@ import { Dialog } from "../ui/dialog.tsx";
 import { Empty } from "../ui/empty.tsx";
 import { Field } from "../ui/field.tsx";
 import { notify } from "../ui/notify.ts";
-import { Problem } from "../ui/problem.tsx";
 import { Select } from "../ui/select.tsx";
 import { alertRulesQuery, alertsQuery } from "./queries.ts";
 import { toWords } from "./words.tsx";
@@ -34,18 +35,14 @@ function Fired() {
   const alerts = useQuery(alertsQuery);
   return (
     <Section title="What fired">
-      {alerts.isPending && <div className="skeleton m-4 h-16" />}
-      {alerts.isError && (
-        <div className="p-4">
-          <Problem error={alerts.error} what="The alerts could not be read" onRetry={() => void alerts.refetch()} />
-        </div>
-      )}
-      {alerts.data?.items.length === 0 && (
-        <Empty title="Nothing has fired">A rule below says when somebody is told.</Empty>
-      )}
-      {alerts.data?.items.map((alert) => (
-        <AlertLine key={alert.id} alert={alert} />
-      ))}
+      <Listing
+        read={alerts}
+        what="The alerts"
+        height="h-16"
+        empty={<Empty title="Nothing has fired">A rule below says when somebody is told.</Empty>}
+      >
+        {(items) => items.map((alert) => <AlertLine key={alert.id} alert={alert} />)}
+      </Listing>
     </Section>
   );
 }
@@ -108,18 +105,14 @@ function Rules() {
         )
       }
     >
-      {rules.isPending && <div className="skeleton m-4 h-16" />}
-      {rules.isError && (
-        <div className="p-4">
-          <Problem error={rules.error} what="The rules could not be read" onRetry={() => void rules.refetch()} />
-        </div>
-      )}
-      {rules.data?.items.length === 0 && (
-        <Empty title="No rule yet">Such as: more than 20 tasks wait for five minutes.</Empty>
-      )}
-      {rules.data?.items.map((rule) => (
-        <RuleLine key={rule.id} rule={rule} />
-      ))}
+      <Listing
+        read={rules}
+        what="The rules"
+        height="h-16"
+        empty={<Empty title="No rule yet">Such as: more than 20 tasks wait for five minutes.</Empty>}
+      >
+        {(items) => items.map((rule) => <RuleLine key={rule.id} rule={rule} />)}
+      </Listing>
       {isAsking && <NewRule onClose={() => setAsking(false)} />}
     </Section>
   );
@@ -219,10 +212,6 @@ function NewRule({ onClose }: { readonly onClose: () => void }) {
       return readAgain();
     },
   });
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    if (isReady) create.mutate();
-  };
   return (
     <Dialog
       isOpen
@@ -230,7 +219,7 @@ function NewRule({ onClose }: { readonly onClose: () => void }) {
       title="New rule"
       description="Told in the server's log, on desktops that asked for it in the settings, and to a webhook if you name one."
     >
-      <form onSubmit={submit} className="flex flex-col gap-4">
+      <Form verb="Create rule" isReady={isReady} sent={create} refused="The rule was not made">
         <Field
           label="Name"
           data-focus-first
@@ -280,11 +269,7 @@ function NewRule({ onClose }: { readonly onClose: () => void }) {
           value={url}
           onChange={(event) => setUrl(event.target.value)}
         />
-        {create.isError && <Problem error={create.error} what="The rule was not made" />}
-        <Button type="submit" look="solid" className="self-end" disabled={!isReady || create.isPending}>
-          Create rule
-        </Button>
-      </form>
+      </Form>
     </Dialog>
   );
 }

@@ -8,11 +8,11 @@ import { useNow } from "../data/now.ts";
 import { queryClient } from "../data/queries.ts";
 import { useMay } from "../data/use-may.ts";
 import { Section } from "../pages/section.tsx";
+import { Listing } from "../ui/listing.tsx";
 import { Button } from "../ui/button.tsx";
 import { cx } from "../ui/class-names.ts";
 import { Empty } from "../ui/empty.tsx";
 import { notify } from "../ui/notify.ts";
-import { Problem } from "../ui/problem.tsx";
 import { SandboxName, useTitles } from "./evidence.tsx";
 import { anomaliesQuery } from "./queries.ts";
 
@@ -21,25 +21,19 @@ export function AnomaliesTab() {
   const anomalies = useQuery(anomaliesQuery);
   return (
     <Section title="Of the last seven days">
-      {anomalies.isPending && <div className="skeleton m-4 h-24" />}
-      {anomalies.isError && (
-        <div className="p-4">
-          <Problem
-            error={anomalies.error}
-            what="The anomalies could not be read"
-            onRetry={() => void anomalies.refetch()}
-          />
-        </div>
-      )}
-      {anomalies.data?.items.length === 0 && (
-        <Empty title="Nobody stands out">
-          A run is raised here when it is slower, fails more, uses more or waits longer than the others, several
-          readings in a row.
-        </Empty>
-      )}
-      {anomalies.data?.items.map((anomaly) => (
-        <AnomalyLine key={anomaly.id} anomaly={anomaly} titles={titles} />
-      ))}
+      <Listing
+        read={anomalies}
+        what="The anomalies"
+        height="h-24"
+        empty={
+          <Empty title="Nobody stands out">
+            A run is raised here when it is slower, fails more, uses more or waits longer than the others, several
+            readings in a row.
+          </Empty>
+        }
+      >
+        {(items) => items.map((anomaly) => <AnomalyLine key={anomaly.id} anomaly={anomaly} titles={titles} />)}
+      </Listing>
     </Section>
   );
 }

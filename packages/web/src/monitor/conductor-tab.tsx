@@ -5,9 +5,9 @@ import { Copy, Lightbulb } from "lucide-react";
 import { formatAge, formatDay, plural } from "../data/format.ts";
 import { useNow } from "../data/now.ts";
 import { Section } from "../pages/section.tsx";
+import { Listing } from "../ui/listing.tsx";
 import { Chart } from "../ui/chart.tsx";
 import { Empty } from "../ui/empty.tsx";
-import { Problem } from "../ui/problem.tsx";
 import { SandboxName, useTitles } from "./evidence.tsx";
 import { conductorQuery } from "./queries.ts";
 import { Score, toWords } from "./words.tsx";
@@ -23,22 +23,16 @@ export function ConductorTab() {
         <Chart title="Coherence" tone="mind" most={1} points={points} format={(value) => value.toFixed(2)} />
       )}
       <Section title="Analyses">
-        {analyses.isPending && <div className="skeleton m-4 h-24" />}
-        {analyses.isError && (
-          <div className="p-4">
-            <Problem
-              error={analyses.error}
-              what="The analyses could not be read"
-              onRetry={() => void analyses.refetch()}
-            />
-          </div>
-        )}
-        {analyses.data?.items.length === 0 && (
-          <Empty title="Nothing to conduct yet">Every five minutes the running agents are looked at together.</Empty>
-        )}
-        {items.map((analysis) => (
-          <Analysis key={analysis.id} analysis={analysis} titles={titles} />
-        ))}
+        <Listing
+          read={analyses}
+          what="The analyses"
+          height="h-24"
+          empty={
+            <Empty title="Nothing to conduct yet">Every five minutes the running agents are looked at together.</Empty>
+          }
+        >
+          {(items) => items.map((analysis) => <Analysis key={analysis.id} analysis={analysis} titles={titles} />)}
+        </Listing>
       </Section>
     </>
   );

@@ -6,8 +6,8 @@ import { MessageCircleReply } from "lucide-react";
 import { formatAge, formatDay } from "../data/format.ts";
 import { useNow } from "../data/now.ts";
 import { Section } from "../pages/section.tsx";
+import { Listing } from "../ui/listing.tsx";
 import { Empty } from "../ui/empty.tsx";
-import { Problem } from "../ui/problem.tsx";
 import { Evidence, SandboxName, useTitles } from "./evidence.tsx";
 import { analysesQuery, interventionsQuery } from "./queries.ts";
 import { OutcomeWord, RungBadge, Score, toWords } from "./words.tsx";
@@ -33,25 +33,24 @@ function Trajectories({ titles }: { readonly titles: Titles }) {
   const analyses = useQuery(analysesQuery);
   return (
     <Section title="Trajectories">
-      {analyses.isPending && <div className="skeleton m-4 h-24" />}
-      {analyses.isError && (
-        <div className="p-4">
-          <Problem
-            error={analyses.error}
-            what="The verdicts could not be read"
-            onRetry={() => void analyses.refetch()}
-          />
-        </div>
-      )}
-      {analyses.data?.items.length === 0 && (
-        <Empty title="No run was judged yet">
-          Measured signs work without a model. For verdicts set <code className="font-mono">GUARDIAN_JUDGE_MODEL</code>,
-          such as <code className="font-mono">anthropic:claude-opus-4-8</code>, and start the server again.
-        </Empty>
-      )}
-      {groupBySandbox(analyses.data?.items ?? []).map(([sandboxId, own]) => (
-        <Trajectory key={sandboxId} sandboxId={sandboxId} analyses={own} titles={titles} />
-      ))}
+      <Listing
+        read={analyses}
+        what="The verdicts"
+        height="h-24"
+        empty={
+          <Empty title="No run was judged yet">
+            Measured signs work without a model. For verdicts set{" "}
+            <code className="font-mono">GUARDIAN_JUDGE_MODEL</code>, such as{" "}
+            <code className="font-mono">anthropic:claude-opus-4-8</code>, and start the server again.
+          </Empty>
+        }
+      >
+        {(items) =>
+          groupBySandbox(items).map(([sandboxId, own]) => (
+            <Trajectory key={sandboxId} sandboxId={sandboxId} analyses={own} titles={titles} />
+          ))
+        }
+      </Listing>
     </Section>
   );
 }
@@ -107,24 +106,22 @@ function Interventions({ titles }: { readonly titles: Titles }) {
   const interventions = useQuery(interventionsQuery);
   return (
     <Section title="Interventions">
-      {interventions.isPending && <div className="skeleton m-4 h-24" />}
-      {interventions.isError && (
-        <div className="p-4">
-          <Problem
-            error={interventions.error}
-            what="The interventions could not be read"
-            onRetry={() => void interventions.refetch()}
-          />
-        </div>
-      )}
-      {interventions.data?.items.length === 0 && (
-        <Empty title="The guardian had nothing to say">
-          It speaks when a run repeats itself, fails in a row, drifts or waits.
-        </Empty>
-      )}
-      {interventions.data?.items.map((intervention) => (
-        <InterventionLine key={intervention.id} intervention={intervention} titles={titles} />
-      ))}
+      <Listing
+        read={interventions}
+        what="The interventions"
+        height="h-24"
+        empty={
+          <Empty title="The guardian had nothing to say">
+            It speaks when a run repeats itself, fails in a row, drifts or waits.
+          </Empty>
+        }
+      >
+        {(items) =>
+          items.map((intervention) => (
+            <InterventionLine key={intervention.id} intervention={intervention} titles={titles} />
+          ))
+        }
+      </Listing>
     </Section>
   );
 }

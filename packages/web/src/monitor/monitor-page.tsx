@@ -27,6 +27,10 @@ const TABS: Readonly<Record<MonitorTab, { readonly label: string; readonly view:
     label: "Alerts",
     view: lazy(() => import("./alerts-tab.tsx").then((module) => ({ default: module.AlertsTab }))),
   },
+  stuck: {
+    label: "Stuck",
+    view: lazy(() => import("./stuck-tab.tsx").then((module) => ({ default: module.StuckTab }))),
+  },
   passes: {
     label: "Supervision",
     view: lazy(() => import("./passes-tab.tsx").then((module) => ({ default: module.PassesTab }))),

@@ -74,3 +74,15 @@ export const alertRulesQuery = queryOptions({
   queryKey: ["monitor", "alert-rules"] as const,
   queryFn: ({ signal }) => client.listAlertRules({ query: { limit: SHOWN } }, { signal }),
 });
+
+export const stuckTicketsQuery = queryOptions({
+  queryKey: ["monitor", "stuck"] as const,
+  queryFn: ({ signal }) => client.listStuckTickets({}, { signal }),
+  refetchInterval: EVERY_MS,
+});
+
+export const diagnosesQuery = queryOptions({
+  queryKey: ["monitor", "diagnoses"] as const,
+  queryFn: ({ signal }) => client.listDiagnosticRuns({ query: { limit: SHOWN } }, { signal }),
+  refetchInterval: EVERY_MS,
+});

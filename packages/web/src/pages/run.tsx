@@ -53,6 +53,8 @@ const TimelineTab = lazy(() =>
 );
 const DetailsTab = lazy(() => import("../inside/details-tab.tsx").then((module) => ({ default: module.DetailsTab })));
 
+export { prepareRun } from "../data/use-run.ts";
+
 export function RunPage() {
   const { sandboxId } = useParams({ from: "/inside/sandboxes/$sandboxId" });
   // Another run is another page: nothing of the old one may stay.
@@ -126,6 +128,7 @@ function Run({ sandboxId }: { readonly sandboxId: string }) {
     if (await copyText(link.href)) notify.good(`Link to event ${seq} copied`);
     else notify.bad("The browser did not allow copying.");
   }, []);
+  const select = useCallback((seq: number) => change({ e: seq }), [change]);
   const mayOperate = whoami.data === undefined || VERBS_OF_ROLE[whoami.data.role].includes("operate");
   const mayAnswer = mayOperate && sandbox.data !== undefined && !TERMINAL_SANDBOX_STATES.has(sandbox.data.state);
   const context = useMemo(
@@ -193,7 +196,7 @@ function Run({ sandboxId }: { readonly sandboxId: string }) {
                   rows={rows}
                   head={view.lastSeq}
                   selected={search.e}
-                  onSelect={(seq) => change({ e: seq })}
+                  onSelect={select}
                   label="Events of this run"
                 />
               )}
@@ -252,7 +255,7 @@ function Run({ sandboxId }: { readonly sandboxId: string }) {
           )}
         </div>
         {sandbox.data !== undefined && search.tab === undefined && (
-          <ContextPanel sandbox={sandbox.data} view={view} onSelect={(seq) => change({ e: seq })} />
+          <ContextPanel sandbox={sandbox.data} view={view} onSelect={select} />
         )}
       </div>
       {sandbox.data !== undefined && <Announcer view={view} state={sandbox.data.state} />}

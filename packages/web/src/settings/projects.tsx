@@ -8,6 +8,7 @@ import { client } from "../data/client.ts";
 import { projectsQuery, queryClient } from "../data/queries.ts";
 import { useMay } from "../data/use-may.ts";
 import { Section } from "../pages/section.tsx";
+import { Listing } from "../ui/listing.tsx";
 import { Button } from "../ui/button.tsx";
 import { Dialog } from "../ui/dialog.tsx";
 import { Field } from "../ui/field.tsx";
@@ -32,55 +33,49 @@ export function Projects() {
         )
       }
     >
-      {projects.isPending && <div className="skeleton m-4 h-20" />}
-      {projects.isError && (
-        <div className="p-4">
-          <Problem
-            error={projects.error}
-            what="The projects could not be read"
-            onRetry={() => void projects.refetch()}
-          />
-        </div>
-      )}
-      {projects.data?.items.map((project) => (
-        <div
-          key={project.id}
-          data-project={project.id}
-          className="flex flex-wrap items-center gap-x-4 gap-y-2 px-4 py-3"
-        >
-          <div className="min-w-0 flex-1 basis-56">
-            <p className="truncate text-sm font-medium">
-              {project.name}
-              {project.is_default && (
-                <span className="ml-2 text-xs font-normal text-ink-3">unless another is named</span>
+      <Listing read={projects} what="The projects" height="h-20">
+        {(items) =>
+          items.map((project) => (
+            <div
+              key={project.id}
+              data-project={project.id}
+              className="flex flex-wrap items-center gap-x-4 gap-y-2 px-4 py-3"
+            >
+              <div className="min-w-0 flex-1 basis-56">
+                <p className="truncate text-sm font-medium">
+                  {project.name}
+                  {project.is_default && (
+                    <span className="ml-2 text-xs font-normal text-ink-3">unless another is named</span>
+                  )}
+                  {project.status !== "active" && (
+                    <span className="ml-2 text-xs font-normal text-ink-3">{project.status}</span>
+                  )}
+                </p>
+                <p className="truncate text-xs text-ink-3">{describe(project)}</p>
+              </div>
+              <Link
+                to="/work"
+                search={{ project: project.id }}
+                className="text-xs font-medium text-live-ink underline underline-offset-2"
+              >
+                Work
+              </Link>
+              <Link
+                to="/sandboxes"
+                search={{ project: project.id }}
+                className="text-xs font-medium text-live-ink underline underline-offset-2"
+              >
+                Sandboxes
+              </Link>
+              {mayAdminister && (
+                <Button size="small" onClick={() => setEdited(project)} aria-label={`Edit ${project.name}`}>
+                  Edit
+                </Button>
               )}
-              {project.status !== "active" && (
-                <span className="ml-2 text-xs font-normal text-ink-3">{project.status}</span>
-              )}
-            </p>
-            <p className="truncate text-xs text-ink-3">{describe(project)}</p>
-          </div>
-          <Link
-            to="/work"
-            search={{ project: project.id }}
-            className="text-xs font-medium text-live-ink underline underline-offset-2"
-          >
-            Work
-          </Link>
-          <Link
-            to="/sandboxes"
-            search={{ project: project.id }}
-            className="text-xs font-medium text-live-ink underline underline-offset-2"
-          >
-            Sandboxes
-          </Link>
-          {mayAdminister && (
-            <Button size="small" onClick={() => setEdited(project)} aria-label={`Edit ${project.name}`}>
-              Edit
-            </Button>
-          )}
-        </div>
-      ))}
+            </div>
+          ))
+        }
+      </Listing>
       {edited !== undefined && <EditProject project={edited} onClose={() => setEdited(undefined)} />}
     </Section>
   );

@@ -16,6 +16,7 @@ import { Choice, Field } from "../ui/field.tsx";
 import { Problem } from "../ui/problem.tsx";
 import { Select } from "../ui/select.tsx";
 import { Section } from "../pages/section.tsx";
+import { Listing } from "../ui/listing.tsx";
 import { notify } from "../ui/notify.ts";
 
 const DAY_MS = 86_400_000;
@@ -55,20 +56,18 @@ export function Tokens() {
         </Button>
       }
     >
-      {tokens.isPending && <div className="skeleton m-4 h-10" />}
-      {tokens.isError && (
-        <div className="p-4">
-          <Problem error={tokens.error} what="The tokens could not be read" onRetry={() => void tokens.refetch()} />
-        </div>
-      )}
-      {tokens.data?.items.map((token) => (
-        <TokenLine
-          key={token.id}
-          token={token}
-          project={projects.data?.items.find((one) => one.id === token.project_id)?.name}
-          onRevoke={() => setDoomed(token)}
-        />
-      ))}
+      <Listing read={tokens} what="The tokens" height="h-10">
+        {(items) =>
+          items.map((token) => (
+            <TokenLine
+              key={token.id}
+              token={token}
+              project={projects.data?.items.find((one) => one.id === token.project_id)?.name}
+              onRevoke={() => setDoomed(token)}
+            />
+          ))
+        }
+      </Listing>
       <NewToken isOpen={isAsking} onClose={() => setAsking(false)} />
       <Confirm
         isOpen={doomed !== undefined}

@@ -1,13 +1,15 @@
 /** Outbound webhooks: where events are told to other programs, whether they arrive, and a test event. */
-import type { CreatedWebhook, NewWebhook as NewWebhookBody, Webhook } from "@drover/contract";
+import type { CreatedWebhook, Delivery, NewWebhook as NewWebhookBody, Webhook } from "@drover/contract";
 import { queryOptions, useMutation, useQuery } from "@tanstack/react-query";
 import { Plus, Send } from "lucide-react";
-import { useState, type FormEvent } from "react";
+import { useState } from "react";
 import { client } from "../data/client.ts";
 import { formatAge } from "../data/format.ts";
 import { useNow } from "../data/now.ts";
 import { projectsQuery, queryClient } from "../data/queries.ts";
 import { Section } from "../pages/section.tsx";
+import { Listing } from "../ui/listing.tsx";
+import { Form } from "../ui/form.tsx";
 import { Button } from "../ui/button.tsx";
 import { cx } from "../ui/class-names.ts";
 import { Confirm } from "../ui/confirm.tsx";
@@ -16,7 +18,6 @@ import { Dialog } from "../ui/dialog.tsx";
 import { Empty } from "../ui/empty.tsx";
 import { Field } from "../ui/field.tsx";
 import { notify } from "../ui/notify.ts";
-import { Problem } from "../ui/problem.tsx";
 import { Select } from "../ui/select.tsx";
 
 const webhooksQuery = queryOptions({
@@ -45,24 +46,18 @@ export function Webhooks() {
         </Button>
       }
     >
-      {webhooks.isPending && <div className="skeleton m-4 h-20" />}
-      {webhooks.isError && (
-        <div className="p-4">
-          <Problem
-            error={webhooks.error}
-            what="The webhooks could not be read"
-            onRetry={() => void webhooks.refetch()}
-          />
-        </div>
-      )}
-      {webhooks.data?.items.length === 0 && (
-        <Empty title="No other program is told">
-          A webhook posts events, signed, to an address of yours, and tries again until they arrive.
-        </Empty>
-      )}
-      {webhooks.data?.items.map((webhook) => (
-        <WebhookLine key={webhook.id} webhook={webhook} />
-      ))}
+      <Listing
+        read={webhooks}
+        what="The webhooks"
+        height="h-20"
+        empty={
+          <Empty title="No other program is told">
+            A webhook posts events, signed, to an address of yours, and tries again until they arrive.
+          </Empty>
+        }
+      >
+        {(items) => items.map((webhook) => <WebhookLine key={webhook.id} webhook={webhook} />)}
+      </Listing>
       {isAsking && <NewWebhook onClose={() => setAsking(false)} />}
     </Section>
   );
@@ -130,6 +125,12 @@ const LOOKS = { delivered: "text-live-ink", pending: "text-ink-3", failed: "text
 function Deliveries({ webhook }: { readonly webhook: Webhook }) {
   const deliveries = useQuery(deliveriesQuery(webhook.id));
   const now = useNow();
+  const again = useMutation({
+    mutationFn: (deliveryId: Delivery["id"]) =>
+      client.redeliver({ params: { webhook_id: webhook.id, delivery_id: deliveryId } }),
+    onSuccess: () => queryClient.invalidateQueries({ queryKey: deliveriesQuery(webhook.id).queryKey }),
+    onError: (error) => notify.bad(`Not sent again: ${error.message}`),
+  });
   const items = deliveries.data?.items ?? [];
   if (items.length === 0) return null;
   return (
@@ -140,6 +141,17 @@ function Deliveries({ webhook }: { readonly webhook: Webhook }) {
           <code className="font-mono">{delivery.event_type}</code>
           {delivery.last_status !== null && <span>HTTP {delivery.last_status}</span>}
           {delivery.last_error !== null && <span className="min-w-0 break-words">{delivery.last_error}</span>}
+          {delivery.state !== "pending" && (
+            <button
+              type="button"
+              disabled={again.isPending}
+              onClick={() => again.mutate(delivery.id)}
+              aria-label={`Send ${delivery.event_type} again`}
+              className="rounded font-medium text-live-ink underline underline-offset-2"
+            >
+              send again
+            </button>
+          )}
           <time dateTime={delivery.created_at} className="ml-auto">
             {formatAge(now - Date.parse(delivery.created_at))}
           </time>
@@ -172,10 +184,6 @@ function NewWebhook({ onClose }: { readonly onClose: () => void }) {
     },
   });
   const isReady = /^https?:\/\/\S+$/.test(url.trim());
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    if (isReady) create.mutate();
-  };
   return (
     <Dialog
       isOpen
@@ -188,7 +196,7 @@ function NewWebhook({ onClose }: { readonly onClose: () => void }) {
       }
     >
       {created === undefined ? (
-        <form onSubmit={submit} className="flex flex-col gap-4">
+        <Form verb="Create webhook" isReady={isReady} sent={create} refused="The webhook was not made">
           <Field
             label="Address"
             data-focus-first
@@ -215,11 +223,7 @@ function NewWebhook({ onClose }: { readonly onClose: () => void }) {
               ...(projects.data?.items ?? []).map((one) => ({ value: one.id, label: one.name })),
             ]}
           />
-          {create.isError && <Problem error={create.error} what="The webhook was not made" />}
-          <Button type="submit" look="solid" className="self-end" disabled={!isReady || create.isPending}>
-            Create webhook
-          </Button>
-        </form>
+        </Form>
       ) : (
         <div className="flex items-center gap-3 rounded-xl border border-line bg-sunken px-3 py-2">
           <code className="min-w-0 flex-1 font-mono text-xs break-all">{created.secret}</code>

@@ -3,13 +3,12 @@ import type { Task } from "@drover/contract";
 import { TICKET_PRIORITIES, type TicketPriority } from "@drover/contract/views";
 import { useMutation } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
-import { useState, type FormEvent, type ReactNode } from "react";
+import { useState } from "react";
 import { client } from "../data/client.ts";
 import { queryClient } from "../data/queries.ts";
-import { Button } from "../ui/button.tsx";
 import { Dialog } from "../ui/dialog.tsx";
 import { Choice, Field } from "../ui/field.tsx";
-import { Problem } from "../ui/problem.tsx";
+import { Form } from "../ui/form.tsx";
 import { Select, TextArea } from "../ui/select.tsx";
 
 const PRIORITIES = TICKET_PRIORITIES.map((value) => ({ value, label: value.toLowerCase() }));
@@ -19,31 +18,6 @@ const TYPES = ["feature", "fix", "hotfix", "refactor", "docs", "test", "chore"].
 }));
 
 const readWork = () => queryClient.invalidateQueries({ queryKey: ["work"] });
-
-interface FormProps {
-  readonly isBusy: boolean;
-  readonly isReady: boolean;
-  readonly verb: string;
-  readonly error: unknown;
-  readonly onSubmit: () => void;
-  readonly children: ReactNode;
-}
-
-function Form({ isBusy, isReady, verb, error, onSubmit, children }: FormProps) {
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    if (isReady) onSubmit();
-  };
-  return (
-    <form onSubmit={submit} className="flex flex-col gap-4">
-      {children}
-      {error !== null && <Problem error={error} what="It was not created" />}
-      <Button type="submit" look="solid" className="self-end" disabled={isBusy || !isReady}>
-        {verb}
-      </Button>
-    </form>
-  );
-}
 
 interface NewTicketProps {
   readonly isOpen: boolean;
@@ -78,13 +52,7 @@ export function NewTicket({ isOpen, projectId, onClose }: NewTicketProps) {
   });
   return (
     <Dialog isOpen={isOpen} onClose={onClose} title="New ticket" description="What you want; its tasks say how.">
-      <Form
-        isBusy={create.isPending}
-        isReady={title.trim() !== ""}
-        verb="Create ticket"
-        error={create.error}
-        onSubmit={() => create.mutate()}
-      >
+      <Form verb="Create ticket" isReady={title.trim() !== ""} sent={create} refused="It was not created">
         <Field
           label="Title"
           data-focus-first
@@ -141,13 +109,7 @@ export function NewTask({ isOpen, ticketId, tasks, onClose }: NewTaskProps) {
   });
   return (
     <Dialog isOpen={isOpen} onClose={onClose} title="New task" description="One piece of the work, done by one agent.">
-      <Form
-        isBusy={create.isPending}
-        isReady={title.trim() !== ""}
-        verb="Create task"
-        error={create.error}
-        onSubmit={() => create.mutate()}
-      >
+      <Form verb="Create task" isReady={title.trim() !== ""} sent={create} refused="It was not created">
         <Field
           label="Title"
           data-focus-first
