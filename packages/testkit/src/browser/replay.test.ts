@@ -37,6 +37,10 @@ async function playRun(product: Product, steps: readonly unknown[] = STEPS, prom
   return { id, client, events };
 }
 
+let longOne: ReturnType<typeof playRun> | undefined;
+/** Played once for all who only look at it. */
+const theRun = (product: Product) => (longOne ??= playRun(product));
+
 /** What git itself says of a checkpoint, read from the server's own repository. */
 function openGit(product: Product, id: string) {
   const git = (...args: readonly string[]) =>
@@ -66,7 +70,7 @@ const checkpointAt = (events: readonly StoredEvent[], at: number) =>
   events.findLast((event) => event.event_type === "workspace.checkpoint" && (event.sandbox_seq ?? 0) <= at);
 
 test("at twenty moments the files shown equal git's at the checkpoint, byte for byte", async ({ page, product }) => {
-  const { id, events, client } = await playRun(product);
+  const { id, events, client } = await theRun(product);
   // The server takes a run's packs in when somebody first looks at its end.
   await client.getMoment({ params: { sandbox_id: id }, query: {} });
   await openReplay(page, product, id, "?look=file");
@@ -110,7 +114,7 @@ test("at twenty moments the files shown equal git's at the checkpoint, byte for 
 });
 
 test("a fork from a moment says what it keeps, and has the files of then", async ({ page, product }) => {
-  const { id, events, client } = await playRun(product);
+  const { id, events, client } = await theRun(product);
   const second = events.filter((event) => event.event_type === "workspace.checkpoint")[1];
   await openReplay(page, product, id, `?at=${second?.sandbox_seq}`);
   await page.getByRole("button", { name: "Fork from here" }).click();
@@ -123,10 +127,52 @@ test("a fork from a moment says what it keeps, and has the files of then", async
   await page.waitForURL((url) => /^\/sandboxes\/drover-[^/]+$/.test(url.pathname) && !url.pathname.endsWith(id));
   const fork = new URL(page.url()).pathname.split("/").at(-1) ?? "";
   await client.waitFor(fork, "agent.resumed", { timeoutMs: 60_000 });
+  await client.waitFor(fork, "workspace.checkpoint", { timeoutMs: 60_000 });
+  // What it began with: by now it may have gone on.
+  const { events: own } = await client.listSandboxEvents({ params: { sandbox_id: fork }, query: { order: "asc" } });
+  const first = own.find((event) => event.event_type === "workspace.checkpoint")?.seq ?? 0;
   const text = async (path: string) =>
-    (await client.readFile({ params: { sandbox_id: fork }, query: { path } })).text().catch(() => "not there");
+    (await client.readFile({ params: { sandbox_id: fork }, query: { path, at_seq: first } })).text();
   expect(await text("src/app.ts")).toBe("export const one = 1;\n");
   expect(await text("notes/a b.txt")).toBe("no newline at the end");
+});
+
+test("the film plays at the speed that was chosen and stops at its end; the terminal shows what was printed by then", async ({
+  page,
+  product,
+}) => {
+  const { id, events } = await theRun(product);
+  const last = events.length;
+  await openReplay(page, product, id, "?at=1&pane=terminal");
+  const replay = page.getByTestId("replay");
+  await page.getByText("The agent had run no command at this moment.").waitFor();
+  // At its own pace, and stopped in between.
+  await page.keyboard.press("Space");
+  await eventually(() => replay.getAttribute("data-playing")).toBe("true");
+  await eventually(async () => Number(await replay.getAttribute("data-at"))).toBeGreaterThan(1);
+  // Sixty times as fast to the end, where it stands still.
+  for (let step = 0; step < 3; step += 1) await page.keyboard.press(".");
+  await eventually(() => new URL(page.url()).searchParams.get("speed")).toBe("60");
+  await eventually(async () => Number(await replay.getAttribute("data-at"))).toBeGreaterThanOrEqual(last);
+  await eventually(() => replay.getAttribute("data-playing")).toBe("false");
+  const terminal = page.getByTestId("moment-terminal");
+  await terminal.getByText("printed by the command").waitFor();
+  await terminal.getByText("exit 3").waitFor();
+  // Back to before the command that failed: its output is not there yet.
+  const failed = events.find(({ event_data: data }) => JSON.stringify(data).includes("seq 1 200"))?.sandbox_seq ?? 0;
+  await page.getByRole("slider", { name: "Event in the run" }).fill(String(failed - 1));
+  await eventually(() => terminal.getByText("exit 3").count()).toBe(0);
+  await terminal.getByText("printed by the command").waitFor();
+  // Steps: to the next error, and to the changes before it.
+  const at = async () => Number(await replay.getAttribute("data-at"));
+  await page.getByTestId("where").click();
+  await page.keyboard.press("x");
+  await terminal.getByText("exit 3").waitFor();
+  const error = await at();
+  expect(error).toBeGreaterThanOrEqual(failed);
+  await page.keyboard.press("Shift+C");
+  await eventually(at).toBeLessThan(error);
+  expect(events[(await at()) - 1]?.event_type).toMatch(/file_edited|tool_use/);
 });
 
 test("a link shows one run to who has no login, keeps its secret out of storage, and ends when it is revoked", async ({
