@@ -8,6 +8,7 @@ import { createClient } from "@drover/client";
 import { chromium, type Browser } from "playwright-core";
 import { startDrover } from "../packages/testkit/src/drover-process.ts";
 import { seedFleet, type DemoFleet } from "./screenshots/demo-fleet.ts";
+import { playKept, seedSupervision } from "./screenshots/demo-kept.ts";
 import { startDemoModel } from "./screenshots/demo-model.ts";
 import { seedWork } from "./screenshots/demo-work.ts";
 import { listShots, type DemoIds, type Shot } from "./screenshots/shots.ts";
@@ -57,7 +58,9 @@ async function seed(url: string): Promise<{ readonly ids: DemoIds; readonly flee
   await client.createBudget({
     body: { scope_type: "project", scope_id: storefront.id, limit_amount: 3, alert_threshold: 0.5 },
   });
-  return { ids: { ...work, sandboxes: fleet.ids, projectId: storefront.id }, fleet };
+  await seedSupervision(client, billing.id);
+  const kept = await playKept(client, storefront.id);
+  return { ids: { ...work, sandboxes: fleet.ids, projectId: storefront.id, kept }, fleet };
 }
 
 async function shootAll(url: string, ids: DemoIds, only: string | undefined, out: string): Promise<void> {

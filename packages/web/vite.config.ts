@@ -3,9 +3,6 @@ import tailwindcss from "@tailwindcss/vite";
 import react from "@vitejs/plugin-react";
 import { defineConfig, type Plugin } from "vite";
 
-/** Large, and wanted by few pages: each in a part of its own. */
-const APART = /node_modules\/(?:@xterm|@xyflow|@dagrejs|d3-|marked|sonner)|inside\/(?:use-screen|terminal-screen)/;
-
 /** Zod's makers of JSON schemas, which hang on every schema and which no page calls: 6 kB that nobody waits for any more. */
 const leaveOutJsonSchema: Plugin = {
   name: "leave-out-json-schema",
@@ -43,14 +40,11 @@ export default defineConfig(({ command }) => {
                 test: /node_modules\/zod\/|zod-without-eval|packages\/(?:contract\/src\/(?!views)|client\/src)/,
               },
               { name: "react", test: /node_modules\/(?:react|react-dom|scheduler)\// },
-              // A request per icon costs more than all icons: what the start needs is one part, and what pages share a few.
+              // A request per icon costs more than all icons: what the start needs is one part; icons and components another.
               { name: "shell", tags: ["$initial"] },
               {
-                name: "parts",
-                minShareCount: 2,
-                test: (id) => !APART.test(id),
-                entriesAware: true,
-                entriesAwareMergeThreshold: 40_000,
+                name: "components",
+                test: /node_modules\/(?:lucide-react|@radix-ui)\/|packages\/web\/src\/ui\/(?!chart)/,
               },
             ],
           },

@@ -5,6 +5,8 @@ import type { DemoWork } from "./demo-work.ts";
 export interface DemoIds extends DemoWork {
   readonly sandboxes: readonly string[];
   readonly projectId: string;
+  /** Runs in sandboxes of this machine, whose files were kept: the second one goes another way. */
+  readonly kept: readonly [string, string];
 }
 
 export interface Shot {
@@ -22,11 +24,19 @@ async function find(page: Page, typed: string): Promise<void> {
   await page.getByRole("option").first().waitFor();
 }
 
-export const listShots = ({ sandboxes, ticketId, taskId, pullId }: DemoIds): readonly Shot[] => [
+export const listShots = ({ sandboxes, ticketId, taskId, pullId, kept }: DemoIds): readonly Shot[] => [
   { name: "login", path: "/login", shows: "Log in", isLoggedOut: true },
   { name: "wall", path: "/", shows: "passkey" },
   { name: "sandboxes", path: "/sandboxes", shows: "passkey" },
   { name: "run", path: `/sandboxes/${sandboxes[0] ?? ""}`, shows: "WebAuthn" },
+  { name: "changes", path: `/sandboxes/${kept[0]}?tab=changes`, shows: "session.ts" },
+  { name: "terminal", path: `/sandboxes/${kept[0]}?tab=terminal`, shows: "No terminal was recorded yet." },
+  { name: "files", path: `/sandboxes/${kept[0]}?tab=files`, shows: "src" },
+  { name: "messages", path: `/sandboxes/${sandboxes[0] ?? ""}?tab=messages`, shows: /delivered|seen|queued/ },
+  { name: "timeline", path: `/sandboxes/${sandboxes[0] ?? ""}?tab=timeline`, shows: "Turn" },
+  { name: "details", path: `/sandboxes/${kept[0]}?tab=details`, shows: "isolation" },
+  { name: "replay", path: `/sandboxes/${kept[0]}/replay?at=24&file=src%2Fsession.ts`, shows: "session.ts" },
+  { name: "compare", path: `/compare?a=${kept[0]}&b=${kept[1]}`, shows: /They part at/ },
   { name: "new-sandbox", path: "/sandboxes/new", shows: "What should the agent do?" },
   { name: "board", path: "/work", shows: "Log in with a passkey" },
   { name: "graph", path: `/work/tickets/${ticketId}`, shows: "What waits for what" },
@@ -35,6 +45,8 @@ export const listShots = ({ sandboxes, ticketId, taskId, pullId }: DemoIds): rea
   { name: "monitor", path: "/monitor", shows: "agents at work" },
   { name: "guardian", path: "/monitor?tab=guardian", shows: "Interventions" },
   { name: "conductor", path: "/monitor?tab=conductor", shows: "Analyses" },
+  { name: "alerts", path: "/monitor?tab=alerts", shows: "Agents are at work" },
+  { name: "stuck", path: "/monitor?tab=stuck", shows: "Receipts as PDF" },
   { name: "palette", path: "/", shows: "passkey", act: (page) => find(page, "log") },
   { name: "keyboard", path: "/", shows: "passkey", act: (page) => page.keyboard.press("?") },
   { name: "agent", path: "/agents/claude", shows: "Runs" },

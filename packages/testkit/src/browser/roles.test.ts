@@ -5,7 +5,7 @@ import { ADMIN_TOKEN, eventually, test } from "./browser.ts";
 import { say } from "./fake-worker.ts";
 
 const ACTIONS =
-  /^(New|Create|Terminate|Pause|Resume|Allow|Refuse|Approve|Reject|Retry|Cancel|Merge|Install|Remove|Edit|Change|Add key|Revoke|Seen|Move|Run the demo|Bring)\b/;
+  /^(New|Create|Terminate|Pause|Resume|Allow|Refuse|Approve|Reject|Retry|Cancel|Merge|Install|Remove|Edit|Change|Add key|Revoke|Seen|Move|Run the demo|Bring|Fork|Share|Look into|Switch o)\b/;
 
 test("a viewer walks through every page and meets no action, no checkbox and no refusal", async ({ open, product }) => {
   const client = createClient({ baseUrl: product.url, token: ADMIN_TOKEN });
@@ -35,6 +35,9 @@ test("a viewer walks through every page and meets no action, no checkbox and no 
     [`/work/tasks/${task.id}`, "Attempts"],
     ["/monitor", "agents at work"],
     ["/monitor?tab=anomalies", "Nobody stands out"],
+    ["/monitor?tab=alerts", "What fired"],
+    ["/monitor?tab=stuck", "Diagnoses"],
+    [`/sandboxes/${worker.id}/replay`, "working"],
     ["/agents", "Always here"],
     ["/costs", "of $7.00"],
     ["/settings?section=projects", "unless another is named"],

@@ -51,6 +51,19 @@ test("the web page loads little at first, and holds no server code", async () =>
   expect(owners).toEqual(expect.arrayContaining(["packages/web", "packages/client", "react"]));
   expect(owners.filter((owner) => [...SERVER_SIDE, "packages/worker"].includes(owner))).toEqual([]);
 
+  // Parts that need each other would find the other one empty when they start.
+  const isDone = new Map<string, boolean>();
+  const circles: string[] = [];
+  const walk = (name: string, way: readonly string[]): void => {
+    if (isDone.get(name) === false) circles.push([...way.slice(way.indexOf(name)), name].join(" -> "));
+    if (isDone.has(name)) return;
+    isDone.set(name, false);
+    for (const next of chunks.get(name)?.imports ?? []) walk(next, [...way, name]);
+    isDone.set(name, true);
+  };
+  for (const name of chunks.keys()) walk(name, []);
+  expect(circles).toEqual([]);
+
   const first = new Set<string>();
   const visit = (name: string): void => {
     if (first.has(name)) return;

@@ -59,10 +59,11 @@ export function Feed({ rows, isPastChanged, head, selected, onSelect, label }: F
   const { isFollowing, missed, pause, resume, isOn } = useFollow(scroller, selected === undefined, head);
 
   useLayoutEffect(() => {
-    if (isOn()) scroller?.scrollTo({ top: scroller.scrollHeight });
-  }, [rows, isFollowing, isOn, scroller]);
+    if (isFollowing) scroller?.scrollTo({ top: scroller.scrollHeight });
+  }, [isFollowing, scroller]);
 
-  // The view may change its size, and a row may grow after it was drawn.
+  // Rows came, a row grew after it was drawn, or the view changed its size. Told after the layout that was due anyway: to scroll
+  // when rows are written would ask for one of its own.
   useEffect(() => {
     if (scroller === null) return;
     const observer = new ResizeObserver(() => {
