@@ -247,7 +247,10 @@ test("a stuck ticket is looked into by hand, and what was found out stands below
   await eventually(async () => (await read()).length).toBe(1);
   const [run] = await read();
   const diagnosis = page.locator(`[data-diagnosis="${run?.id}"]`);
-  await diagnosis.getByText(run?.diagnosis.root_cause ?? "a cause", { exact: true }).first().waitFor();
+  await diagnosis
+    .getByText(run?.diagnosis.root_cause ?? "a cause", { exact: true })
+    .first()
+    .waitFor();
   // Its task is open now, so nothing is stuck any more.
   await eventually(() => line.count()).toBe(0);
   await diagnosis.getByRole("link", { name: "The task that is to help" }).click();

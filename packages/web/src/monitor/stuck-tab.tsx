@@ -14,6 +14,7 @@ import { cx } from "../ui/class-names.ts";
 import { Empty } from "../ui/empty.tsx";
 import { Listing } from "../ui/listing.tsx";
 import { notify } from "../ui/notify.ts";
+import { SandboxName, useTitles } from "./evidence.tsx";
 import { diagnosesQuery, stuckTicketsQuery } from "./queries.ts";
 import { Score } from "./words.tsx";
 
@@ -37,7 +38,11 @@ const STATUSES: Readonly<Record<DiagnosticRun["status"], { readonly word: string
 export function StuckTab() {
   const stuck = useQuery(stuckTicketsQuery);
   const runs = useQuery(diagnosesQuery);
-  const titles = new Map(stuck.data?.items.map((ticket) => [ticket.ticket_id, ticket.title]));
+  const sandboxes = useTitles();
+  const titles = new Map([
+    ...sandboxes,
+    ...(stuck.data?.items ?? []).map((ticket) => [ticket.ticket_id as string, ticket.title] as const),
+  ]);
   return (
     <>
       <Section title="Stuck tickets">
@@ -61,7 +66,7 @@ export function StuckTab() {
           height="h-24"
           empty={<Empty title="Nothing was looked into yet">What was found out about a stuck ticket stays here.</Empty>}
         >
-          {(items) => items.map((run) => <Diagnosis key={run.id} run={run} title={titles.get(run.ticket_id)} />)}
+          {(items) => items.map((run) => <Diagnosis key={run.id} run={run} titles={titles} />)}
         </Listing>
       </Section>
     </>
@@ -117,7 +122,7 @@ const TaskLink = ({ id, children }: { readonly id: string; readonly children: st
   </Link>
 );
 
-function Diagnosis({ run, title }: { readonly run: DiagnosticRun; readonly title: string | undefined }) {
+function Diagnosis({ run, titles }: { readonly run: DiagnosticRun; readonly titles: ReadonlyMap<string, string> }) {
   const now = useNow();
   const { word, look } = STATUSES[run.status];
   const { root_cause: cause, hypotheses, recommendations, confidence } = run.diagnosis;
@@ -128,7 +133,11 @@ function Diagnosis({ run, title }: { readonly run: DiagnosticRun; readonly title
           {word}
         </span>
         <h3 className="min-w-0 flex-1 basis-48 truncate text-sm font-medium">
-          <TicketLink id={run.ticket_id} title={title ?? run.ticket_id} />
+          {run.ticket_id !== null ? (
+            <TicketLink id={run.ticket_id} title={titles.get(run.ticket_id) ?? run.ticket_id} />
+          ) : (
+            run.sandbox_id !== null && <SandboxName id={run.sandbox_id} titles={titles} />
+          )}
         </h3>
         <Score value={confidence} label="Confidence" />
         <time
@@ -155,7 +164,7 @@ function Diagnosis({ run, title }: { readonly run: DiagnosticRun; readonly title
       )}
       <p className="text-xs text-ink-3">
         {recommendations.map(({ description }) => description).join(" ")}{" "}
-        <TaskLink id={run.diagnostic_task_id}>The task that is to help</TaskLink>
+        {run.diagnostic_task_id !== null && <TaskLink id={run.diagnostic_task_id}>The task that is to help</TaskLink>}
       </p>
     </article>
   );
