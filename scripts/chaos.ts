@@ -1,4 +1,5 @@
-/** Delivery under random orders, kills at 500 seeded moments, and a server that is away for a minute. `CHAOS_SEED` repeats a
+/** Delivery under random orders, kills at 500 seeded moments, a server that is away for a minute,
+ *  and two replicas that are killed in turn while a thousand tasks wait. `CHAOS_SEED` repeats a
  *  run, `CHAOS_SCHEDULES` changes its length. */
 import { randomInt } from "node:crypto";
 import { runVisible } from "./steps.ts";
@@ -8,6 +9,8 @@ const schedules = process.env.CHAOS_SCHEDULES ?? "500";
 const env = {
   CHAOS_SEED: seed,
   CHAOS_SCHEDULES: schedules,
+  CHAOS_TASKS: process.env.CHAOS_TASKS ?? "1000",
+  CHAOS_KILLS: process.env.CHAOS_KILLS ?? "6",
   CHAOS_OUTAGE_SECONDS: process.env.CHAOS_OUTAGE_SECONDS ?? "60",
   DELIVERY_SEED: seed,
   DELIVERY_RUNS: process.env.DELIVERY_RUNS ?? "300",

@@ -11,6 +11,7 @@ interface Need {
 
 const GIT: Need = { program: "git", debian: "git", why: "repositories" };
 const REDIS: Need = { program: "redis-server", debian: "redis-server", why: "tests with several replicas" };
+const NGINX: Need = { program: "nginx", debian: "nginx", why: "tests of servers behind a proxy" };
 const BUBBLEWRAP: Need = { program: "bwrap", debian: "bubblewrap", why: "sandboxes on this machine" };
 const DOCKER: Need = { program: "dockerd", debian: "docker.io", why: "tests of sandboxes as containers" };
 const CHROMIUM: Need = { program: "chromium", debian: "chromium", why: "browser tests" };
@@ -19,7 +20,8 @@ const NEEDS: Readonly<Record<string, readonly Need[]>> = {
   start: [GIT, BUBBLEWRAP],
   fast: [GIT, BUBBLEWRAP, REDIS],
   docker: [DOCKER],
-  test: [GIT, BUBBLEWRAP, REDIS, DOCKER, CHROMIUM],
+  chaos: [GIT, REDIS, NGINX],
+  test: [GIT, BUBBLEWRAP, REDIS, NGINX, DOCKER, CHROMIUM],
 };
 
 const FOLDERS = [...(process.env.PATH ?? "").split(delimiter), "/usr/local/bin", "/usr/bin", "/usr/sbin", "/bin"];

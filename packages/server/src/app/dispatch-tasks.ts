@@ -128,12 +128,18 @@ async function assign(deps: Deps, order: Order, branch: string | null, signal: A
 const BROKE_SECONDS = 30;
 
 /** A spawn that fails is a failed try; a validator's goes back to wait for another. */
-async function giveBack(deps: Deps, order: Order, error: unknown): Promise<void> {
+async function giveBack(deps: Deps, order: Order, error: unknown, signal: AbortSignal): Promise<void> {
   const detail = error instanceof AppError ? error.message : String(error);
   deps.log.warn("task.spawn_failed", { task: order.task.id, reason: detail });
   const isMine = (row: TaskRow) => row.claimed_by === deps.instance;
   // The ticket is blocked by now, or the Git host is away: the task waits, and nothing is held against it.
   const isGit = error instanceof AppError && (error.code === "git.conflict" || error.code === "git.unavailable");
+  // A server that stops takes nothing with it: another one starts the task.
+  if (order.kind === "work" && signal.aborted) {
+    const release = { on: "released", reason: "the server stops", patch: { claimed_by: null } } as const;
+    await changeTask(deps, order.task.id, (row) => (row.status === "claiming" && isMine(row) ? release : undefined));
+    return;
+  }
   if (order.kind === "work" && isGit) {
     const restMs = (error.retryAfterSeconds ?? REST_SECONDS) * 1_000;
     const notBefore = error.code === "git.conflict" ? null : new Date(deps.clock.now().getTime() + restMs);
@@ -179,7 +185,7 @@ async function start(deps: Deps, id: TaskId, kind: "work" | "validation", signal
     return await assign(deps, order, await ensureBranch(deps, order.ticket, task, signal), signal);
   } catch (error) {
     // Expected: the Git host or the provider is away or refuses. The task says so and is tried again.
-    await giveBack(deps, order, error);
+    await giveBack(deps, order, error, signal);
     return false;
   }
 }

@@ -160,7 +160,7 @@ export async function runGuardianOnce(deps: Deps, abort: AbortSignal): Promise<{
     (row) => row.state !== "pending" && row.state !== "creating" && isMine(row),
   );
   let intervened = 0;
-  for (let start = 0; start < rows.length; start += AT_ONCE) {
+  for (let start = 0; start < rows.length && !abort.aborted; start += AT_ONCE) {
     const done = await Promise.all(
       rows.slice(start, start + AT_ONCE).map((row) =>
         // Expected: the provider is away, or the run ended meanwhile. The next beat looks again.

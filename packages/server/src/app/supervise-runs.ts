@@ -111,10 +111,14 @@ async function look(
   return (await end(deps, row.id, act, idleSeconds)) ? "ended" : "left";
 }
 
-export async function superviseRunsOnce(deps: Deps): Promise<{ looked: number; nudged: number; ended: number }> {
+export async function superviseRunsOnce(
+  deps: Deps,
+  signal: AbortSignal = new AbortController().signal,
+): Promise<{ looked: number; nudged: number; ended: number }> {
   const limits = toWatchLimits(deps.config);
   const counts = { looked: 0, nudged: 0, ended: 0, left: 0 };
   for (const row of await listWatched(deps.db, BATCH)) {
+    if (signal.aborted) break;
     // Expected: it ended while it was looked at. Nothing is concluded from that.
     const outcome = await look(deps, row, limits, deps.startedMs).catch((error: unknown) => {
       if (!(error instanceof AppError)) throw error;

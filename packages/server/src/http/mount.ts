@@ -38,6 +38,8 @@ export interface Site {
 
 const KEY_LIMIT = 200;
 const SWEEP_MS = 20;
+/** A proxy may be sending over a connection that looks idle here: whoever uses it until then is answered, and told that it closes. */
+const LINGER_MS = 500;
 const REQUEST_ID = /^[\w.:-]{1,100}$/;
 const principals = new WeakMap<FastifyRequest, Principal>();
 
@@ -124,7 +126,8 @@ export async function mountSite(
     routerOptions: { maxParamLength: 300, querystringParser: (text) => parseQuery(text) },
     requestTimeout: 120_000,
     keepAliveTimeout: 65_000,
-    forceCloseConnections: "idle",
+    // Those between two requests are closed below, when they had time to be used once more.
+    forceCloseConnections: false,
     // Who comes through a connection that is still open while the server leaves is answered, and told to close it.
     return503OnClosing: false,
     // A GET may take messages out of a queue: nothing is to happen for a HEAD.
@@ -259,7 +262,10 @@ export async function mountSite(
     app,
     drain: async (graceMs) => {
       leaving.abort();
-      const isClosed = closeSwept(() => app.server.closeIdleConnections());
+      const lingerUntil = performance.now() + LINGER_MS;
+      const isClosed = closeSwept(() => {
+        if (performance.now() > lingerUntil) app.server.closeIdleConnections();
+      });
       const isOver = new AbortController();
       const patience = deps.clock.sleep(graceMs, isOver.signal);
       // Told after the door is shut: who comes back at once must not come back here.

@@ -40,7 +40,7 @@ test(`a server that was away for ${awaySeconds} s under load finds everything ag
   const world = { directory, server, tally, watchers };
   const runs: Run[] = [];
   const schedules = Promise.all(
-    Array.from({ length: AGENTS }, (_, index) => runSchedule(world, toLongPlan(index), (run) => runs.push(run))),
+    Array.from({ length: AGENTS }, (_, index) => runSchedule(world, toLongPlan(index), (run) => void runs.push(run))),
   );
   const countAccepted = () => runs.map((run) => readAccepted(run.worker.acceptLog).length);
   const complaints: string[] = [];

@@ -22,7 +22,7 @@ import { startWorkerUnderFire, type WorkerUnderFire } from "./worker-under-fire.
 
 export interface World {
   readonly directory: string;
-  readonly server: ServerUnderFire;
+  readonly server: Pick<ServerUnderFire, "url" | "db" | "hopeless" | "ready" | "kill" | "killAt" | "killPostgres">;
   readonly tally: Tally;
   /** Subscribers of everything, which live as long as the test. */
   readonly watchers: readonly Watcher[];
@@ -249,13 +249,15 @@ const readEnd = (path: string) => {
 export async function runSchedule(
   world: World,
   plan: Plan,
-  onStart: (run: Run) => void = () => {},
+  /** What it begins is waited for before the worker is told to end. */
+  onStart: (run: Run) => void | Promise<void> = () => {},
 ): Promise<readonly string[]> {
   const run = await start(world, plan);
-  onStart(run);
+  const begun = onStart(run);
   const complaints: string[] = [];
   try {
     for (const deed of plan.deeds) await perform(world, run, deed);
+    await begun;
     await wait(
       world,
       () => `${run.id} has ended and was given its ${run.sent.length} messages`,
