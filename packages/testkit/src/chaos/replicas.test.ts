@@ -5,8 +5,8 @@
  *  How long it took until everybody had a message that was sent after the death, and every subscriber the answer, is printed and not judged:
  *  the machine of a test may stand still for longer.
  *
- *  Broken on purpose, each seen to fail here: no keys against repetition (stored twice), a stream that resumes at its last event (a
- *  subscriber got it twice), a second try for a task that runs (more attempts than tasks). */
+ *  Broken on purpose and seen to fail here: a stream that resumes at its last event instead of after it (got it 2 times). What is broken in
+ *  the outbox, the keys and the receipts is the matter of `kills.test.ts`; what is broken in claims, of `claim-tasks.test.ts`. */
 import { mkdtempSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -72,8 +72,7 @@ async function completeRunning(db: Db): Promise<number> {
 
 const hasHeard = ({ frames }: Watcher, messageId: string): boolean =>
   frames.some(
-    ({ payload }) =>
-      payload["original_event_type"] === "agent.message_injected" && payload["message_id"] === messageId,
+    ({ payload }) => payload["original_event_type"] === "agent.message_injected" && payload["message_id"] === messageId,
   );
 
 /** Ends one and says something to every agent: milliseconds until each had it and every subscriber knows. */
@@ -161,13 +160,23 @@ test(`replicas die under load: nothing is lost, nothing comes twice, ${TASKS} ta
       const how = turn === KILLS ? "stop" : "kill";
       const index = turn % replicas.count;
       const due = Math.floor((TASKS * (turn + 1)) / (KILLS + 3));
-      await untilFact(() => `${due} tasks are done`, async () => (await work()) >= due, DEADLINE_MS, 20);
+      await untilFact(
+        () => `${due} tasks are done`,
+        async () => (await work()) >= due,
+        DEADLINE_MS,
+        20,
+      );
       const { name, everybodyMs, endedMs } = await measureDeath(replicas, { index, how }, runs, watchers);
       deaths.push({ how, everybodyMs, endedMs, tasksDone: await work() });
       if (how === "kill") dead.push(name);
       await replicas.begin(index);
     }
-    await untilFact(() => `${TASKS} tasks are done`, async () => (await work()) === TASKS, DEADLINE_MS, 50);
+    await untilFact(
+      () => `${TASKS} tasks are done`,
+      async () => (await work()) === TASKS,
+      DEADLINE_MS,
+      50,
+    );
     isOver.resolve();
     const complaints = (await schedules).flat();
     const seqs = await listAllSeqs(db);
