@@ -82,6 +82,60 @@ function toOptionsPage(): string {
   ].join("\n");
 }
 
+const BY_VERB: Readonly<Record<string, string>> = { read: "viewer", operate: "operator", administer: "admin" };
+
+/** Who may call it, in words. */
+function toCaller({ access, verb, isShared }: contract.Endpoint): string {
+  const who =
+    access === "person"
+      ? (BY_VERB[verb ?? ""] ?? "anybody with a token")
+      : access === "worker"
+        ? "its worker"
+        : "everybody";
+  return isShared === true ? `${who}, link` : who;
+}
+
+/** By the first word of the path, in the order of the contract. */
+function toApiPage(): string {
+  const groups = Map.groupBy(
+    Object.entries<contract.Endpoint>(contract.api),
+    ([, { path }]) => path.split("/")[1]?.split(":")[0] ?? "",
+  );
+  const sections = [...groups].flatMap(([noun, endpoints]) => [
+    `## ${noun}`,
+    "",
+    "| call | who | what |",
+    "|---|---|---|",
+    ...endpoints.map(
+      ([name, endpoint]) =>
+        `| \`${endpoint.method} ${endpoint.path}\` | ${toCaller(endpoint)} | ${endpoint.summary.replaceAll("|", "\\|")} \`${name}\` |`,
+    ),
+    "",
+  ]);
+  const errors = Object.entries<{ status: number; retry: boolean; title: string }>(contract.ERRORS).map(
+    ([name, { status, retry, title }]) => `| \`${name}\` | ${status} | ${retry ? "yes" : "no"} | ${title} |`,
+  );
+  return [
+    "# HTTP API",
+    "",
+    "Written by `npm run gen` from `packages/contract/src/endpoints`. All paths are below `/api/v1`. Shapes, names and limits of every",
+    "parameter, body and reply are in `packages/contract/wire.json`, and in `GET /openapi.json` of a running server. The last word of",
+    "each line is the method of `@drover/client`.",
+    "",
+    "Credentials are `Authorization: Bearer drv_u_...`, or the cookie of the page; a role is what the token must have at least on the",
+    "project. `link` is a link that shows one run. A POST that creates something takes `Idempotency-Key`: the same key never creates twice.",
+    "A refusal is `application/problem+json` with one of the codes at the end of this page.",
+    "",
+    ...sections,
+    "## Refusals",
+    "",
+    "| code | status | a retry may help | meaning |",
+    "|---|---|---|---|",
+    ...errors,
+    "",
+  ].join("\n");
+}
+
 type Machine = Readonly<Record<string, Readonly<Record<string, string>>>>;
 
 const isMachine = (value: unknown): value is Machine =>
@@ -131,6 +185,7 @@ export async function generate(): Promise<readonly Generated[]> {
     { path: "packages/contract/wire.json", text: toWire() },
     { path: "docs/OPTIONS.md", text: toOptionsPage() },
     { path: "docs/CLI.md", text: toCliPage() },
+    { path: "docs/API.md", text: toApiPage() },
     { path: architecture, text: await toArchitecture(architecture) },
   ];
 }

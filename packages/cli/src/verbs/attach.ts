@@ -1,5 +1,6 @@
 /** drover attach: a terminal in a sandbox. */
 import { takePositionals } from "../arguments.ts";
+import { awaitStanding } from "../await-standing.ts";
 import { connect } from "../connection.ts";
 import { EXIT, UsageError } from "../exit-code.ts";
 import type { Verb } from "../verb.ts";
@@ -20,7 +21,9 @@ export const attach: Verb = {
     const { console } = context;
     if (console === undefined)
       throw new UsageError("there is no terminal here; use `drover exec` for commands", attach.name);
-    const session = await connect(context, args).openTerminal(sandbox_id, {
+    const client = connect(context, args);
+    await awaitStanding(context, client, sandbox_id);
+    const session = await client.openTerminal(sandbox_id, {
       ...console.size(),
       onOutput: console.write,
     });

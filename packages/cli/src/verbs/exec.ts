@@ -2,6 +2,7 @@
 import { constants } from "node:os";
 import type { ExecResult } from "@drover/contract";
 import { takePositionals } from "../arguments.ts";
+import { awaitStanding } from "../await-standing.ts";
 import { connect } from "../connection.ts";
 import { UsageError } from "../exit-code.ts";
 import { parseAssignments } from "../assignments.ts";
@@ -37,7 +38,7 @@ export const exec: Verb = {
     { name: "timeout", value: "seconds", doc: "Kill it after this long (60)." },
   ],
   details:
-    "The exit code is the command's; 124 when it took too long, 128 and more when a signal ended it. Its output is shown when it has ended.",
+    "The exit code is the command's; 124 when it took too long, 128 and more when a signal ended it. Its output is shown when it has ended. A sandbox that is being made is waited for.",
   async run(context, args) {
     const [sandbox_id = "", ...argv] = takePositionals(exec, args, 2, 1_000);
     const timeout_s = Number(args.get("timeout") ?? 60);
@@ -49,10 +50,9 @@ export const exec: Verb = {
       env: parseAssignments(exec, args, "env"),
       ...(cwd === undefined ? {} : { cwd }),
     };
-    const result = await connect(context, args).execCommand(
-      { params: { sandbox_id }, body },
-      { signal: context.signal },
-    );
+    const client = connect(context, args);
+    await awaitStanding(context, client, sandbox_id);
+    const result = await client.execCommand({ params: { sandbox_id }, body }, { signal: context.signal });
     if (args.has("json")) context.print(JSON.stringify(result));
     else {
       context.write("out", result.stdout);
