@@ -20,7 +20,7 @@ const PROCESSES = [
   "packages/server/src/adapters/git-*.test.ts",
   "packages/worker/src/{continuous,crash,watch-workspace}.test.ts",
   "packages/worker/src/agents/{acp,openhands}/*.test.ts",
-  "packages/cli/src/{sandbox-verbs,work-verbs,program-verbs,agent-server/*,doctor/*}.test.ts",
+  "packages/cli/src/{sandbox-verbs,run-verbs,work-verbs,program-verbs,agent-server/*,doctor/*}.test.ts",
   "packages/harness/src/*.test.ts",
   "packages/testkit/src/hostile/**/*.test.ts",
 ];
