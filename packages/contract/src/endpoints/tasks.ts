@@ -1,7 +1,7 @@
 /** Tasks: made, listed, tied together, ended. */
 import { z } from "zod";
 import { endpoint } from "../endpoint.ts";
-import { ProjectId, TaskId, TicketId } from "../ids.ts";
+import { ProjectId, SandboxId, TaskId, TicketId } from "../ids.ts";
 import {
   Discovery,
   Join,
@@ -65,8 +65,8 @@ export const taskEndpoints = {
     path: "/tasks/cancellable",
     access: "person",
     verb: "read",
-    summary: "Tasks that can still be cancelled.",
-    query: z.strictObject(Paging),
+    summary: "Tasks that can still be cancelled; of one agent, if it is named.",
+    query: z.strictObject({ ...Paging, agent_id: SandboxId.optional() }),
     reply: page(Task),
   }),
   listReady: endpoint({

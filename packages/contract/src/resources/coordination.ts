@@ -1,6 +1,7 @@
 /** How tasks are tied together beyond their dependencies, and what stands in a ticket's way. */
 import { z } from "zod";
 import { SandboxId, TaskId, TicketId } from "../ids.ts";
+import { JsonObject } from "../json.ts";
 import { Timestamp } from "../time.ts";
 import { ExecutionConfig, Task, taskFields } from "./task.ts";
 import { PhaseId } from "./ticket.ts";
@@ -81,7 +82,37 @@ export const Agent = z.object({
   project_id: z.string(),
   task_id: TaskId.nullable(),
   capabilities: z.array(z.string()),
+  /** Whether it may be given more. */
+  available: z.boolean(),
   last_heartbeat: Timestamp.nullable(),
   created_at: Timestamp,
 });
 export type Agent = z.infer<typeof Agent>;
+
+/** An agent, and the share of what was asked for that it can do. */
+export const AgentMatch = Agent.extend({ match_score: z.number().min(0).max(1) });
+export type AgentMatch = z.infer<typeof AgentMatch>;
+
+export const AgentHealth = z.object({
+  agent_id: SandboxId,
+  status: AgentStatus,
+  health_status: z.string(),
+  last_heartbeat: Timestamp.nullable(),
+  seconds_since_heartbeat: z.number().nullable(),
+});
+export type AgentHealth = z.infer<typeof AgentHealth>;
+
+/** A heartbeat as older agents send it. */
+export const AgentBeat = z.strictObject({
+  agent_id: SandboxId,
+  timestamp: z.string().max(100).optional(),
+  sequence_number: z.int().nonnegative().default(0),
+  status: z.string().min(1).max(50).default("alive"),
+  current_task_id: z.string().max(100).nullish(),
+  health_metrics: JsonObject.nullish(),
+  checksum: z
+    .string()
+    .regex(/^[0-9a-f]{64}$/)
+    .optional(),
+});
+export type AgentBeat = z.infer<typeof AgentBeat>;

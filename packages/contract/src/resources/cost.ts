@@ -38,8 +38,13 @@ export const CostRecord = z.object({
 });
 export type CostRecord = z.infer<typeof CostRecord>;
 
-export const CostScope = z.enum(["global", "project", "ticket", "task", "sandbox"]);
+export const CostScope = z.enum(["global", "project", "phase", "ticket", "task", "sandbox"]);
 export type CostScope = z.infer<typeof CostScope>;
+
+/** As it is asked for: an agent is a sandbox. */
+export const AskedCostScope = z
+  .enum([...CostScope.options, "agent"])
+  .transform((scope): CostScope => (scope === "agent" ? "sandbox" : scope));
 
 const CostTotals = {
   total_cost: Usd,
@@ -62,7 +67,7 @@ export const CostSummary = z.object({
 export type CostSummary = z.infer<typeof CostSummary>;
 
 export const CostSummaryQuery = z
-  .strictObject({ scope_type: CostScope.default("global"), scope_id: ScopeId.optional() })
+  .strictObject({ scope_type: AskedCostScope.default("global"), scope_id: ScopeId.optional() })
   .refine((query) => query.scope_type === "global" || query.scope_id !== undefined, {
     path: ["scope_id"],
     message: "is needed unless the scope is global",
@@ -74,7 +79,7 @@ export const CostBreakdownBy = z.enum(["model", "project", "ticket", "task", "sa
 export const CostBreakdownQuery = z
   .strictObject({
     by: CostBreakdownBy.default("model"),
-    scope_type: CostScope.default("global"),
+    scope_type: AskedCostScope.default("global"),
     scope_id: ScopeId.optional(),
     since: Timestamp.optional(),
     until: Timestamp.optional(),
@@ -116,6 +121,8 @@ export type CostForecast = z.infer<typeof CostForecast>;
 
 export const CostRecordFilter = {
   sandbox_id: SandboxId.optional(),
+  /** The same: an agent is a sandbox. */
+  agent_id: SandboxId.optional(),
   task_id: ScopeId.optional(),
   ticket_id: ScopeId.optional(),
   project_id: ProjectId.optional(),
@@ -127,7 +134,7 @@ const Limit = z.number().positive().max(1_000_000);
 
 export const NewBudget = z
   .strictObject({
-    scope_type: CostScope,
+    scope_type: AskedCostScope,
     scope_id: ScopeId.optional(),
     limit_amount: Limit,
     alert_threshold: Share.default(0.8),
@@ -171,7 +178,7 @@ export const Budget = z.object({
 });
 export type Budget = z.infer<typeof Budget>;
 
-export const BudgetFilter = { scope_type: CostScope.optional(), scope_id: ScopeId.optional() };
+export const BudgetFilter = { scope_type: AskedCostScope.optional(), scope_id: ScopeId.optional() };
 
 /** The budgets of one scope, and whether a call would still be let through. */
 export const BudgetCheck = z.object({

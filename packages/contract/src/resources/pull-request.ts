@@ -163,16 +163,25 @@ export type ProjectGitChange = z.infer<typeof ProjectGitChange>;
 
 export const PersonGitToken = z.strictObject({ token: z.string().min(1).max(500).nullable() });
 
+/** Older programs name the repository, and whose token is used: taken, and not believed. Both follow from project and credential. */
+const RepositoryClaims = {
+  repo_owner: z.string().max(255).optional(),
+  repo_name: z.string().max(255).optional(),
+  user_id: z.string().max(255).optional(),
+};
+
 const Ticket = {
   ticket_id: WorkId,
   ticket_title: z.string().min(1).max(500).optional(),
   /** Needed for a ticket that Drover does not know. */
   project_id: ProjectId.optional(),
+  ...RepositoryClaims,
 };
 
 export const StartBranch = z.strictObject({
   ...Ticket,
-  ticket_type: z.string().max(50).default("feature"),
+  /** Without it the ticket's own; else a feature. */
+  ticket_type: z.string().max(50).optional(),
   priority: z.string().max(20).optional(),
 });
 export const StartedBranch = z.object({ success: z.literal(true), branch_name: z.string(), sha: z.string() });
@@ -201,7 +210,11 @@ export const MergedBranch = z.object({
   has_conflicts: z.literal(false),
 });
 
-export const BranchStatusRequest = z.strictObject({ project_id: ProjectId.optional(), branch_name: BranchName });
+export const BranchStatusRequest = z.strictObject({
+  project_id: ProjectId.optional(),
+  branch_name: BranchName,
+  ...RepositoryClaims,
+});
 export const BranchStatus = z.object({
   success: z.literal(true),
   status: z.enum(["ahead", "behind", "diverged", "identical"]),

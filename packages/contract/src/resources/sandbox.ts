@@ -5,6 +5,7 @@ import { JsonObject } from "../json.ts";
 import { Timestamp } from "../time.ts";
 import { AgentOptions } from "./agent-options.ts";
 import { ContinuousOptions } from "./continuous.ts";
+import { PullRequest } from "./pull-request.ts";
 import { AssignedResume } from "./resume.ts";
 
 export const SandboxState = z.enum([
@@ -131,6 +132,12 @@ export const Sandbox = z.object({
   ended_at: Timestamp.nullable(),
 });
 export type Sandbox = z.infer<typeof Sandbox>;
+
+export const SandboxDetail = Sandbox.extend({
+  /** Of its branch; null while there is none. */
+  pull_request: PullRequest.pick({ id: true, number: true, url: true, state: true }).nullable(),
+});
+export type SandboxDetail = z.infer<typeof SandboxDetail>;
 
 /** What a worker started by hand needs; the token is told once. */
 export const WorkerEnv = z.object({ SANDBOX_ID: z.string(), CALLBACK_URL: z.string(), SANDBOX_TOKEN: z.string() });

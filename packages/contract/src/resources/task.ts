@@ -185,6 +185,8 @@ export const TaskCompletion = z.strictObject({
         .string()
         .regex(/^[0-9a-f]{40,64}$/)
         .optional(),
+      /** The pull request of the task's branch. */
+      pr_number: z.int().positive().optional(),
       tests_passed: z.boolean().optional(),
       notes: z.string().max(10_000).optional(),
     })

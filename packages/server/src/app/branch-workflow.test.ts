@@ -190,6 +190,14 @@ describe("a pull request", () => {
     expect(finished.body).toMatchObject({ success: true, pr_number: 1, pr_url: null });
     const merged = await server.call("POST", "/branch-workflow/merge", { body: { ...named, pr_number: 1 } });
     expect(merged.body).toEqual({ success: true, merge_sha: await yard.tip("main"), has_conflicts: false });
+    // Who is named in a body has no say, and what is said of a ticket of ours names its branch.
+    const { body: ours } = await server.call("POST", "/tickets", { body: { title: "Slow", project_id } });
+    const claims = { repo_owner: "o", repo_name: "r", user_id: "somebody" };
+    const body = { ticket_id: ours.id, ticket_title: "Slow", ticket_type: "bug", priority: "critical", ...claims };
+    const known = await server.call("POST", "/branch-workflow/start", { body });
+    expect(known.body).toMatchObject({ success: true, branch_name: `hotfix/${ours.id}-slow` });
+    const compared = { project_id, branch_name: known.body.branch_name, ...claims };
+    expect((await server.call("POST", "/branch-workflow/status", { body: compared })).body.status).toBe("identical");
     const gone = { project_id, branch_name: started.body.branch_name };
     expect((await server.call("POST", "/branch-workflow/status", { body: gone })).status).toBe(404);
   });

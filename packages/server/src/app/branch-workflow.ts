@@ -120,7 +120,7 @@ export const ensureTicketBranch = (
     signal,
   );
 
-/** A ticket of ours by its own title and type; of another, what the caller says about it. */
+/** What the caller says about the ticket; what is not said is the ticket's own, where it is one of ours. */
 export async function findTicketWork(
   deps: Deps,
   actor: Person,
@@ -136,7 +136,12 @@ export async function findTicketWork(
   if (known !== undefined) {
     if (actor.grant.projectId !== null && actor.grant.projectId !== known.project_id)
       throw new AppError("ticket.not_found");
-    return known;
+    return {
+      ...known,
+      title: named.ticket_title ?? known.title,
+      ticket_type: named.ticket_type ?? known.ticket_type,
+      priority: named.priority ?? known.priority,
+    };
   }
   return {
     id: named.ticket_id,

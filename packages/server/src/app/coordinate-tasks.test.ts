@@ -1,14 +1,24 @@
 /** Splits, syncs, titles, phases, what is in a ticket's way, and agents as their sandboxes show them. */
-import type { StoredEvent, Task, TokenId } from "@drover/contract";
+import { createHash } from "node:crypto";
+import type { ProjectId, StoredEvent, Task, TokenId } from "@drover/contract";
 import { expect, vi } from "vitest";
 import { test, type TestServer } from "../../../testkit/src/server.ts";
 import { NO_JUDGE } from "../ports/judge.ts";
 import type { Person } from "./credential.ts";
 import type { Deps } from "./deps.ts";
+import { cleanUpStale } from "./list-agents.ts";
 import { generateTitle } from "./name-tasks.ts";
 import { after, becomes, createWork, FACT_MS, finish, takeOver } from "../../../testkit/src/work.ts";
 
 vi.setConfig({ testTimeout: 120_000 });
+
+const ADMIN: Person = {
+  kind: "person",
+  tokenId: "tok-000000000000" as TokenId,
+  name: "me",
+  grant: { role: "admin", projectId: null },
+  expiresAt: null,
+};
 
 async function listTold(server: TestServer, type: string): Promise<readonly StoredEvent["event_data"][]> {
   const { body } = await server.call("GET", `/events?limit=500&event_type=${type}`);
@@ -84,10 +94,8 @@ test("tasks are named by what is to be done", async ({ server }) => {
       },
     },
   });
-  const grant = { role: "admin", projectId: null } as const;
-  const actor: Person = { kind: "person", tokenId: "tok-000000000000" as TokenId, name: "me", grant, expiresAt: null };
   const name = (title: string | undefined) =>
-    generateTitle(naming(title), actor, typed.body.id, undefined, new AbortController().signal);
+    generateTitle(naming(title), ADMIN, typed.body.id, undefined, new AbortController().signal);
   expect(await name("**Count all sheep.** Then sleep.")).toMatchObject({
     title: "Count all sheep",
     title_origin: "model",
@@ -156,4 +164,47 @@ test("agents are what their sandboxes are, and a program of one's own registers 
   expect((await server.call("GET", `/agents/stale?project_id=${project_id}`)).body.items).toEqual([]);
   const stranger = await server.createToken("viewer", await server.createProject());
   expect((await server.call("GET", `/agents/${agent_id}`, { token: stranger.token })).status).toBe(404);
+});
+
+test("agents are found by what they can do, changed, and heard of as older programs speak", async ({ server }) => {
+  const project_id = await server.createProject();
+  const register = async (agent_name: string, capabilities: readonly string[]) =>
+    (await server.call("POST", "/agents/register", { body: { agent_name, capabilities, project_id } })).body;
+  const [shepherd, cook] = [await register("shepherd", ["count", "shear"]), await register("cook", ["cook"])];
+  const find = async (capabilities: string) =>
+    (await server.call("GET", `/agents/best-fit?project_id=${project_id}&capabilities=${capabilities}`)).body;
+  expect(await find("count,shear")).toMatchObject({ agent: { agent_id: shepherd.agent_id }, match_score: 1 });
+  expect(await find("count,cook")).toEqual({ agent: null, match_score: 0 });
+  const found = await server.call("GET", `/agents/search?project_id=${project_id}&capabilities=count,cook,shear`);
+  expect(found.body.items.map((one: { agent_name: string }) => one.agent_name)).toEqual(["shepherd", "cook"]);
+  const path = `/agents/${cook.agent_id}`;
+  const body = { capabilities: ["cook", "count", "shear"] };
+  expect((await server.call("PATCH", path, { body })).body).toMatchObject({ agent_name: "cook", ...body });
+  await server.call("POST", `/agents/${shepherd.agent_id}/availability`, { body: { available: false } });
+  expect(await find("count,shear")).toMatchObject({ agent: { agent_id: cook.agent_id } });
+
+  const token = cook.worker_token as string;
+  await server.call("POST", `/sandboxes/${cook.agent_id}/events`, { token, body: { event_type: "agent.started" } });
+  const beat = { agent_id: cook.agent_id, sequence_number: 7, status: "running" };
+  const checksum = createHash("sha256")
+    .update(JSON.stringify({ agent_id: beat.agent_id, sequence_number: 7, status: "running" }))
+    .digest("hex");
+  const heard = await server.call("POST", `${path}/heartbeat`, { token, body: { ...beat, checksum } });
+  expect(heard.body).toMatchObject({ agent_id: cook.agent_id, sequence_number: 7, received: true });
+  const wrong = await server.call("POST", `${path}/heartbeat`, { token, body: { ...beat, status: "idle", checksum } });
+  expect(wrong.status).toBe(422);
+  const event = { agent_id: cook.agent_id, event_type: "agent.message", event_data: { content: "soup" } };
+  expect((await server.call("POST", "/agent-events", { token, body: event })).body).toMatchObject({ logged: true });
+  const foreign = { ...event, agent_id: shepherd.agent_id };
+  expect((await server.call("POST", "/agent-events", { token, body: foreign })).status).toBe(404);
+  expect((await server.call("POST", "/agent-events", { body: event })).status).toBe(403);
+  const events = (await server.call("GET", `/sandboxes/${cook.agent_id}/events?source=agent`)).body.events;
+  expect(events[0]).toMatchObject({ event_type: "agent.message", event_data: { content: "soup" } });
+
+  // Only who counts as dead is ended: by a clock of our own, so that nobody else ends it before.
+  const in1h: Deps = { ...server.deps, clock: { ...server.deps.clock, now: () => new Date(Date.now() + 3_600_000) } };
+  const id = project_id as ProjectId;
+  expect(await cleanUpStale(server.deps, ADMIN, id)).toEqual({ cleaned_count: 0, agent_ids: [] });
+  expect(await cleanUpStale(in1h, ADMIN, id)).toEqual({ cleaned_count: 1, agent_ids: [cook.agent_id] });
+  expect((await server.call("GET", path)).body.status).toBe("TERMINATED");
 });

@@ -1,21 +1,33 @@
 /** Agents, seen from their sandboxes: nothing is kept about them that the sandboxes do not say. */
+import { createHash } from "node:crypto";
 import {
+  AppError,
   SandboxState,
   type Agent,
+  type AgentBeat,
+  type AgentHealth,
+  type AgentMatch,
   type AgentStatus,
   type CreatedSandbox,
+  type JsonObject,
   type ProjectId,
   type Sandbox,
   type SandboxId,
 } from "@drover/contract";
+import { mergeLabels } from "../store/sandboxes.ts";
+import { stopByServer } from "./act-on-sandbox.ts";
 import type { RequestKey } from "./create-once.ts";
 import type { Person } from "./credential.ts";
+import { loadForWorker } from "./current-worker.ts";
 import type { Deps } from "./deps.ts";
+import type { WorkerIdentity } from "./ingest-events.ts";
 import { createSandbox, getSandbox, pageSandboxes } from "./manage-sandboxes.ts";
+import { beat } from "./serve-worker.ts";
 
 const PAGE = 100;
 const CAPABILITIES = "capabilities";
 const NAME = "agent_name";
+const AVAILABLE = "agent_available";
 
 const STATUS: Readonly<Record<Sandbox["state"], AgentStatus>> = {
   pending: "SPAWNING",
@@ -32,12 +44,20 @@ const STATUS: Readonly<Record<Sandbox["state"], AgentStatus>> = {
 const toStatus = ({ state, health }: Sandbox): AgentStatus =>
   state === "running" && (health === "late" || health === "dead") ? "DEGRADED" : STATUS[state];
 
-function toCapabilities(deps: Deps, { labels, provider }: Sandbox): string[] {
-  const told = labels[CAPABILITIES] ?? (provider === "external" ? undefined : deps.config.agentCapabilities);
-  return (told ?? "")
+const splitList = (text: string): string[] =>
+  text
     .split(",")
     .map((one) => one.trim())
     .filter((one) => one !== "");
+
+const joinCapabilities = (capabilities: readonly string[]): string => capabilities.join(",").slice(0, 255);
+
+/** Who is free soonest. */
+const READY: readonly AgentStatus[] = ["IDLE", "SPAWNING", "RUNNING", "DEGRADED"];
+
+function toCapabilities(deps: Deps, { labels, provider }: Sandbox): string[] {
+  const told = labels[CAPABILITIES] ?? (provider === "external" ? undefined : deps.config.agentCapabilities);
+  return splitList(told ?? "");
 }
 
 const toAgent = (deps: Deps, sandbox: Sandbox): Agent => ({
@@ -49,6 +69,7 @@ const toAgent = (deps: Deps, sandbox: Sandbox): Agent => ({
   project_id: sandbox.project_id,
   task_id: sandbox.task_id,
   capabilities: toCapabilities(deps, sandbox),
+  available: sandbox.labels[AVAILABLE] !== "false",
   last_heartbeat: sandbox.last_heartbeat_at,
   created_at: sandbox.created_at,
 });
@@ -113,10 +134,113 @@ export const listStaleAgents = async (deps: Deps, actor: Person, projectId: Proj
 
 export const getAgent = async (deps: Deps, id: SandboxId): Promise<Agent> => toAgent(deps, await getSandbox(deps, id));
 
-export async function readAgentHealth(deps: Deps, id: SandboxId) {
-  const { agent_id, status, health_status, last_heartbeat } = await getAgent(deps, id);
+const toHealth = (deps: Deps, { agent_id, status, health_status, last_heartbeat }: Agent): AgentHealth => {
   const since = last_heartbeat === null ? null : (deps.clock.now().getTime() - Date.parse(last_heartbeat)) / 1_000;
   return { agent_id, status, health_status, last_heartbeat, seconds_since_heartbeat: since };
+};
+
+export const readAgentHealth = async (deps: Deps, id: SandboxId) => toHealth(deps, await getAgent(deps, id));
+
+export const listAgentHealth = async (deps: Deps, actor: Person, projectId: ProjectId | undefined) => ({
+  items: (await listStanding(deps, actor, projectId)).map((agent) => toHealth(deps, agent)),
+});
+
+interface Wanted {
+  readonly capabilities: string;
+  readonly project_id?: ProjectId | undefined;
+}
+
+/** Those that can do some of it, the best first; who waits for work before who works. Nothing asked for is what everybody can do. */
+async function matchAgents(deps: Deps, actor: Person, { capabilities, project_id }: Wanted): Promise<AgentMatch[]> {
+  const wanted = new Set(splitList(capabilities));
+  const toScore = (agent: Agent) =>
+    wanted.size === 0 ? 1 : agent.capabilities.filter((one) => wanted.has(one)).length / wanted.size;
+  return (await listStanding(deps, actor, project_id))
+    .map((agent) => ({ ...agent, match_score: toScore(agent) }))
+    .filter(({ match_score }) => match_score > 0)
+    .toSorted((a, b) => b.match_score - a.match_score || READY.indexOf(a.status) - READY.indexOf(b.status));
+}
+
+export const searchAgents = async (deps: Deps, actor: Person, query: Wanted & { readonly limit: number }) => ({
+  items: (await matchAgents(deps, actor, query)).slice(0, query.limit),
+  next_cursor: null,
+});
+
+export async function findBestAgent(deps: Deps, actor: Person, query: Wanted) {
+  const [best] = (await matchAgents(deps, actor, query)).filter(
+    ({ available, match_score, status }) => available && match_score === 1 && status !== "DEGRADED",
+  );
+  if (best === undefined) return { agent: null, match_score: 0 };
+  const { match_score, ...agent } = best;
+  return { agent, match_score };
+}
+
+export async function changeAgent(
+  deps: Deps,
+  id: SandboxId,
+  change: {
+    readonly agent_name?: string | undefined;
+    readonly capabilities?: readonly string[] | undefined;
+    readonly available?: boolean | undefined;
+  },
+): Promise<Agent> {
+  const labels = {
+    ...(change.agent_name === undefined ? {} : { [NAME]: change.agent_name }),
+    ...(change.capabilities === undefined ? {} : { [CAPABILITIES]: joinCapabilities(change.capabilities) }),
+    ...(change.available === undefined ? {} : { [AVAILABLE]: String(change.available) }),
+  };
+  await mergeLabels(deps.db, id, labels);
+  return getAgent(deps, id);
+}
+
+/** The supervisor ends the dead by itself; this does not wait for it. */
+export async function cleanUpStale(deps: Deps, actor: Person, projectId: ProjectId | undefined) {
+  const dead = (await listStanding(deps, actor, projectId)).filter(({ health_status }) => health_status === "dead");
+  const agent_ids: SandboxId[] = [];
+  for (const { agent_id } of dead) {
+    await stopByServer(deps, agent_id, "heartbeat_timeout");
+    agent_ids.push(agent_id);
+  }
+  return { cleaned_count: agent_ids.length, agent_ids };
+}
+
+const sortKeys = (value: unknown): unknown =>
+  Array.isArray(value)
+    ? value.map(sortKeys)
+    : typeof value === "object" && value !== null
+      ? Object.fromEntries(
+          Object.entries(value)
+            .toSorted(([a], [b]) => (a < b ? -1 : 1))
+            .map(([key, one]) => [key, sortKeys(one)]),
+        )
+      : value;
+
+/** Who an agent is follows from its credential; a checksum that is given must fit. */
+export async function beatAgent(deps: Deps, worker: WorkerIdentity, beatBody: AgentBeat) {
+  await loadForWorker(deps.db, worker);
+  const { checksum, ...rest } = beatBody;
+  if (rest.agent_id !== worker.sandboxId) throw new AppError("sandbox.not_found");
+  const expected = createHash("sha256")
+    .update(JSON.stringify(sortKeys(rest)))
+    .digest("hex");
+  if (checksum !== undefined && checksum !== expected)
+    throw new AppError("request.invalid", "the checksum is not that of the rest");
+  const { sequence_number, status, current_task_id, health_metrics } = rest;
+  const detail = { sequence_number, current_task_id: current_task_id ?? null, health_metrics: health_metrics ?? null };
+  const { timestamp } = await beat(deps, worker, { status, detail });
+  return { agent_id: rest.agent_id, sequence_number, timestamp, received: true as const, message: "alive" };
+}
+
+export async function postAgentEvent(
+  deps: Deps,
+  worker: WorkerIdentity,
+  body: { readonly agent_id: SandboxId; readonly event_type: string; readonly event_data: JsonObject },
+) {
+  await loadForWorker(deps.db, worker);
+  if (body.agent_id !== worker.sandboxId) throw new AppError("sandbox.not_found");
+  const { event_type, event_data } = body;
+  const { event_id, seq } = await deps.ingest.one(worker, { event_type, event_data, source: "agent" });
+  return { success: true as const, logged: true as const, event_id, seq };
 }
 
 export async function registerAgent(
@@ -132,7 +256,7 @@ export async function registerAgent(
 ) {
   const labels = {
     [NAME]: body.agent_name,
-    ...(body.capabilities.length === 0 ? {} : { [CAPABILITIES]: body.capabilities.join(",").slice(0, 255) }),
+    ...(body.capabilities.length === 0 ? {} : { [CAPABILITIES]: joinCapabilities(body.capabilities) }),
   };
   const created: CreatedSandbox = await createSandbox(
     deps,

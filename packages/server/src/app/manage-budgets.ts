@@ -53,7 +53,8 @@ interface Scope {
   readonly scope_id?: string | undefined;
 }
 
-type NamedScope = Exclude<CostScope, "global">;
+/** Phases are the same in all projects: like everything together they belong to none. */
+type NamedScope = Exclude<CostScope, "global" | "phase">;
 
 const MISSING: Readonly<Record<NamedScope, ErrorCode>> = {
   project: "project.not_found",
@@ -71,9 +72,9 @@ const LOCATE: Readonly<Record<NamedScope, (db: Db, id: string) => Promise<Projec
 
 /** The project that a scope lies in; null for all of them. What is hidden from the caller is not there. */
 async function findProject(deps: Deps, actor: Person, { scope_type, scope_id = "" }: Scope): Promise<ProjectId | null> {
-  if (scope_type !== "global") return requireScope(deps, actor, scope_type, scope_id);
+  if (scope_type !== "global" && scope_type !== "phase") return requireScope(deps, actor, scope_type, scope_id);
   if (actor.grant.projectId !== null)
-    throw new AppError("auth.forbidden", "only somebody of all projects limits all of them");
+    throw new AppError("auth.forbidden", "only somebody of all projects limits something of all of them");
   return null;
 }
 

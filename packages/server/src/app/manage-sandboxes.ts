@@ -9,6 +9,7 @@ import {
   type ProjectId,
   type Provider,
   type Sandbox,
+  type SandboxDetail,
   type SandboxState,
 } from "@drover/contract";
 import type { Db } from "../ports/db.ts";
@@ -16,6 +17,7 @@ import type { EventRow } from "../store/events.ts";
 import { insertAudit } from "../store/audit.ts";
 import { requeueUnseen } from "../store/messages.ts";
 import { loadProject } from "../store/projects.ts";
+import { findBranchPull } from "../store/pull-requests.ts";
 import { noteResumeFromItself, settleRemembered } from "../store/resume.ts";
 import {
   advanceGeneration,
@@ -136,6 +138,16 @@ export async function getSandbox(deps: Deps, id: SandboxId): Promise<Sandbox> {
   const row = await loadSandbox.maybe(deps.db, id);
   if (row === undefined) throw new AppError("sandbox.not_found");
   return toSandbox(row, deps.clock.now());
+}
+
+/** With the pull request of its branch. */
+export async function readSandbox(deps: Deps, id: SandboxId): Promise<SandboxDetail> {
+  const sandbox = await getSandbox(deps, id);
+  const { project_id, branch, repo } = sandbox;
+  const pull = branch === null || repo !== null ? undefined : await findBranchPull.maybe(deps.db, project_id, branch);
+  if (pull === undefined) return { ...sandbox, pull_request: null };
+  const { id: pull_id, number, url, state } = pull;
+  return { ...sandbox, pull_request: { id: pull_id, number, url, state } };
 }
 
 interface SandboxQuery {

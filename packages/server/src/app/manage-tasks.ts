@@ -37,6 +37,8 @@ interface TaskQuery {
   readonly status?: readonly TaskStatus[] | undefined;
   readonly phase_id?: string | undefined;
   readonly has_sandbox?: boolean | undefined;
+  /** An agent is a sandbox. */
+  readonly agent_id?: string | undefined;
   readonly ticket_id?: string | undefined;
   readonly project_id?: string | undefined;
   readonly q?: string | undefined;
@@ -58,6 +60,7 @@ export async function pageTasks(deps: Deps, actor: Person, query: TaskQuery) {
     statuses: query.status,
     phase: query.phase_id,
     hasSandbox: query.has_sandbox,
+    sandboxId: query.agent_id,
     text: query.q,
     before,
     isTimedOut: query.isTimedOut ?? false,

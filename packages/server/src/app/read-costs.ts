@@ -45,6 +45,7 @@ interface CostQuery {
   readonly limit: number;
   readonly cursor?: string | undefined;
   readonly sandbox_id?: SandboxId | undefined;
+  readonly agent_id?: SandboxId | undefined;
   readonly task_id?: string | undefined;
   readonly ticket_id?: string | undefined;
   readonly project_id?: ProjectId | undefined;
@@ -54,6 +55,7 @@ interface CostQuery {
 export async function pageCosts(deps: Deps, actor: Person, query: CostQuery) {
   const scopes = [
     { type: "sandbox" as const, id: query.sandbox_id },
+    { type: "sandbox" as const, id: query.agent_id },
     { type: "task" as const, id: query.task_id },
     { type: "ticket" as const, id: query.ticket_id },
     { type: "project" as const, id: query.project_id },
@@ -91,7 +93,8 @@ export async function summariseCosts(
   scope: { readonly scope_type: CostScope; readonly scope_id?: string | undefined },
 ): Promise<CostSummary> {
   const id = scope.scope_id ?? null;
-  if (scope.scope_type !== "global" && id !== null) await requireScope(deps, actor, scope.scope_type, id);
+  if (scope.scope_type !== "global" && scope.scope_type !== "phase" && id !== null)
+    await requireScope(deps, actor, scope.scope_type, id);
   const rows = await sumCosts(deps.db, {
     visibleProject: actor.grant.projectId,
     scopes: [{ type: scope.scope_type, id }],

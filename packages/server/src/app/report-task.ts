@@ -23,7 +23,7 @@ export async function completeTask(deps: Deps, worker: WorkerIdentity, body: Tas
   const attempt = await loadAttemptOfSandbox.maybe(deps.db, sandbox.id);
   if (attempt === undefined || attempt.task_id !== body.task_id || attempt.kind !== "work")
     throw new AppError("task.not_yours", "the sandbox was not made for this task");
-  if (body.success) await requireEvidence(deps, sandbox, body.evidence?.commit);
+  if (body.success) await requireEvidence(deps, sandbox, body.evidence ?? {});
   const settled = await writeWithEvents(deps, async (tx, append) => {
     const row = await lockTask(tx, body.task_id);
     const open = await loadOpenAttempt.maybe(tx, row.id);

@@ -204,6 +204,27 @@ test("budgets of a ticket and of a task are over their sandboxes", async ({ serv
   expect(body.total_cost).toBeCloseTo(1.5, 9);
 });
 
+test("a phase has sums and a budget over all projects, and an agent is its sandbox", async ({ server, model }) => {
+  model.setScript(() => DEAR);
+  const phase = "PHASE_DEPLOYMENT";
+  const { body: ticket } = await server.call("POST", "/tickets", { body: { title: "ship it" } });
+  const made = { title: "ship it", ticket_id: ticket.id, phase_id: phase };
+  const { body: task } = await server.call("POST", "/tasks", { body: made });
+  const [sandbox, other] = [await server.createSandbox({ task_id: task.id }), await server.createSandbox()];
+  expect(await ask(server, sandbox)).toMatchObject({ status: 200 });
+  for (const scope of [`phase&scope_id=${phase}`, `agent&scope_id=${sandbox.id}`])
+    expect((await server.call("GET", `/costs/summary?scope_type=${scope}`)).body.record_count, scope).toBe(1);
+  expect((await server.call("GET", `/costs/records?agent_id=${sandbox.id}`)).body.items).toHaveLength(1);
+  const limited = { scope_type: "phase", scope_id: phase, limit_amount: 0.000_001 };
+  const operator = (await server.createToken("operator", await server.createProject())).token;
+  expect((await server.call("POST", "/budgets", { body: limited, token: operator })).status).toBe(403);
+  expect((await server.call("POST", "/budgets", { body: limited })).status).toBe(201);
+  expect((await ask(server, sandbox)).body.detail).toContain(`phase ${phase}`);
+  expect(await ask(server, other)).toMatchObject({ status: 200 });
+  const own = { scope_type: "agent", scope_id: other.id, limit_amount: 5 };
+  expect((await server.call("POST", "/costs/budgets", { body: own })).body).toMatchObject({ scope_type: "sandbox" });
+});
+
 test("nothing new is begun under a budget that is used up; raised, it is", async ({ server, model }) => {
   model.setScript(() => DEAR);
   const project_id = await server.createProject();

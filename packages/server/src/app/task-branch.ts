@@ -1,6 +1,7 @@
 /** The branch that a task's sandbox works on: the ticket's, or one of its own while others work beside it. */
 import { AppError } from "@drover/contract";
 import { findRepository, findTaskBranch } from "../store/git.ts";
+import { findBranchPull } from "../store/pull-requests.ts";
 import type { SandboxRow } from "../store/sandboxes.ts";
 import { listTicketTasks, type TaskRow } from "../store/tasks.ts";
 import type { TicketRow } from "../store/tickets.ts";
@@ -72,9 +73,23 @@ export async function ensureBranch(
   return name;
 }
 
-/** What a worker says it has pushed must stand on its branch. */
-export async function requireEvidence(deps: Deps, sandbox: SandboxRow, commit: string | undefined): Promise<void> {
-  if (commit === undefined || sandbox.branch === null) return;
+interface Claimed {
+  readonly commit?: string | undefined;
+  readonly pr_number?: number | undefined;
+}
+
+/** What a worker says it has pushed must stand on its branch, and the pull request it names must be that branch's and not closed. */
+export async function requireEvidence(deps: Deps, sandbox: SandboxRow, { commit, pr_number }: Claimed): Promise<void> {
+  if (sandbox.branch === null) return;
+  if (pr_number !== undefined) {
+    const pull = await findBranchPull.maybe(deps.db, sandbox.project_id, sandbox.branch);
+    if (pull?.number !== pr_number || pull.state === "closed")
+      throw new AppError(
+        "task.unproven",
+        `branch ${sandbox.branch} has no pull request ${pr_number} that is open or merged`,
+      );
+  }
+  if (commit === undefined) return;
   const { signal } = new AbortController();
   const pushed = await deps.git.objects.resolve(sandbox.project_id, `refs/heads/${sandbox.branch}`, signal);
   if (pushed !== commit)

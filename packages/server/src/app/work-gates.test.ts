@@ -64,7 +64,7 @@ test("a task is given only to agents that can do all it asks for", async ({ serv
   expect(JSON.stringify(body)).not.toContain(foreign.id);
 });
 
-test("a commit that a worker names must stand on its branch", async ({ server }) => {
+test("a commit and a pull request that a worker names must be its branch's", async ({ server }) => {
   const work = await createWork(server);
   await server.call("PATCH", `/projects/${work.projectId}/git`, { body: { host: "builtin" } });
   const task = await work.add("proves it");
@@ -73,7 +73,10 @@ test("a commit that a worker names must stand on its branch", async ({ server })
   const refused = await worker.post("task-complete", report);
   expect(refused.body).toMatchObject({ status: 409, type: "urn:drover:error:task.unproven" });
   expect((await loadTask(server, task.id)).status).not.toBe("completed");
-  const { branch } = (await server.call("GET", `/sandboxes/${worker.sandboxId}`)).body;
+  const unopened = await worker.post("task-complete", { ...report, evidence: { pr_number: 1 } });
+  expect(unopened.body).toMatchObject({ type: "urn:drover:error:task.unproven" });
+  const { branch, pull_request } = (await server.call("GET", `/sandboxes/${worker.sandboxId}`)).body;
+  expect(pull_request).toBeNull();
   const { signal } = new AbortController();
   const commit = await server.deps.git.objects.resolve(work.projectId, `refs/heads/${branch}`, signal);
   const proven = await worker.post("task-complete", { ...report, evidence: { commit } });

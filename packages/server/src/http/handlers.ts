@@ -16,8 +16,8 @@ import {
   countByState,
   createSandbox,
   forkSandbox,
-  getSandbox,
   pageSandboxes,
+  readSandbox,
   replaceWorker,
 } from "../app/manage-sandboxes.ts";
 import { createTicket, createToken, endToken, login, logout, pageTokens, toWhoami } from "../app/manage-tokens.ts";
@@ -104,7 +104,7 @@ export const handlers: Handlers = {
   createSandbox: (context, { body }) =>
     createSandbox(context.deps, person(context), body, context.requestKey, { signal: context.signal }),
   startDemo: (context, { body }) => startDemo(context.deps, person(context), body, context.requestKey),
-  getSandbox: (context, { params }) => getSandbox(context.deps, params.sandbox_id),
+  getSandbox: (context, { params }) => readSandbox(context.deps, params.sandbox_id),
   terminateSandbox: (context, { params }) => terminateSandbox(context.deps, person(context), params.sandbox_id),
   pauseSandbox: (context, { params }) => pauseSandbox(context.deps, person(context), params.sandbox_id, context.signal),
   resumeSandbox: (context, { params }) =>

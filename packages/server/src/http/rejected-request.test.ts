@@ -156,7 +156,15 @@ const BODIES: { readonly [Name in EndpointName]: Readonly<Record<string, unknown
   checkPhaseCompletion: {},
   spawnPhaseTasks: {},
   listAgents: undefined,
+  searchAgents: undefined,
+  findBestAgent: undefined,
+  listAgentHealth: undefined,
   registerAgent: { agent_name: "x" },
+  cleanUpStaleAgents: {},
+  updateAgent: { agent_name: "x" },
+  setAgentAvailability: { available: true },
+  beatAgent: { agent_id: "drover-00000000-000000" },
+  postAgentEvent: { agent_id: "drover-00000000-000000", event_type: "a.b" },
   getAgentStatistics: undefined,
   listStaleAgents: undefined,
   getAgent: undefined,
@@ -782,6 +790,7 @@ describe("bodies", () => {
     "mergeBranch pr_number=1",
     "keepGitHubToken token=null",
     "reportValidation passed=true",
+    "setAgentAvailability available=true",
     'reportValidation feedback=""',
   ]);
 

@@ -2,16 +2,23 @@
 import type { agentEndpoints, coordinationEndpoints } from "@drover/contract";
 import { checkPhase, detectBlocking, spawnPhaseTasks } from "../app/check-phase.ts";
 import {
+  beatAgent,
+  changeAgent,
+  cleanUpStale,
+  findBestAgent,
   getAgent,
+  listAgentHealth,
   listStaleAgents,
   pageAgents,
+  postAgentEvent,
   readAgentHealth,
   readAgentStatistics,
   registerAgent,
+  searchAgents,
 } from "../app/list-agents.ts";
 import { generateTitle, generateTitles } from "../app/name-tasks.ts";
 import { createSync, getSync, splitTask } from "../app/sync-tasks.ts";
-import { person, type Handlers } from "./context.ts";
+import { person, worker, type Handlers } from "./context.ts";
 
 type CoordinationName = keyof typeof coordinationEndpoints | keyof typeof agentEndpoints;
 
@@ -32,6 +39,22 @@ export const coordinationHandlers: Pick<Handlers, CoordinationName> = {
   registerAgent: (context, { body }) => registerAgent(context.deps, person(context), body, context.requestKey),
   getAgentStatistics: (context, { query }) => readAgentStatistics(context.deps, person(context), query.project_id),
   listStaleAgents: (context, { query }) => listStaleAgents(context.deps, person(context), query.project_id),
+  searchAgents: (context, { query }) => searchAgents(context.deps, person(context), query),
+  findBestAgent: (context, { query }) => findBestAgent(context.deps, person(context), query),
+  listAgentHealth: (context, { query }) => listAgentHealth(context.deps, person(context), query.project_id),
+  cleanUpStaleAgents: (context, { body }) => cleanUpStale(context.deps, person(context), body.project_id),
+  updateAgent: (context, { params, body }) => changeAgent(context.deps, params.sandbox_id, body),
+  setAgentAvailability: (context, { params, body }) => changeAgent(context.deps, params.sandbox_id, body),
+  beatAgent: (context, { body }) => {
+    const from = worker(context);
+    context.limits.takeEvents(from.sandboxId, 1);
+    return beatAgent(context.deps, from, body);
+  },
+  postAgentEvent: (context, { body }) => {
+    const from = worker(context);
+    context.limits.takeEvents(from.sandboxId, 1);
+    return postAgentEvent(context.deps, from, body);
+  },
   getAgent: (context, { params }) => getAgent(context.deps, params.sandbox_id),
   getAgentHealth: (context, { params }) => readAgentHealth(context.deps, params.sandbox_id),
 };

@@ -138,6 +138,7 @@ const SAMPLE_SCOPE: BudgetScope = { sandboxId: "a", taskId: null, ticketId: null
 const isOver = (scope: BudgetScope) => sql`
   (b.scope_type = 'global'
     or (b.scope_type = 'project' and b.scope_id = ${scope.projectId}::text)
+    or (b.scope_type = 'phase' and b.scope_id = (select k.phase_id from tasks k where k.id = ${scope.taskId}::text))
     or (b.scope_type = 'ticket' and b.scope_id = ${scope.ticketId}::text)
     or (b.scope_type = 'task' and b.scope_id = ${scope.taskId}::text)
     or (b.scope_type = 'sandbox' and b.scope_id = ${scope.sandboxId}::text))

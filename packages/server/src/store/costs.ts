@@ -116,6 +116,7 @@ type CostBreakdownBy = CostBreakdown["by"];
 
 const SCOPE_COLUMNS: Readonly<Record<Exclude<CostScope, "global">, Statement>> = {
   project: sql`project_id`,
+  phase: sql`(select k.phase_id from tasks k where k.id = cost_records.task_id)`,
   ticket: sql`ticket_id`,
   task: sql`task_id`,
   sandbox: sql`sandbox_id`,

@@ -256,3 +256,11 @@ export const revokeSandboxTokens = command(
   [SAMPLE_ID],
   (id: SandboxId) => sql`update sandbox_tokens set revoked_at = now() where sandbox_id = ${id} and revoked_at is null`,
 );
+
+/** Adds to its labels; what is named again is replaced. */
+export const mergeLabels = command(
+  "sandboxes.merge_labels",
+  [SAMPLE_ID, {}],
+  (id: SandboxId, labels: Readonly<Record<string, string>>) => sql`
+  update sandboxes set labels = labels || ${json(labels)}::jsonb where id = ${id}`,
+);

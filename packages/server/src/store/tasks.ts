@@ -150,6 +150,7 @@ export interface TaskFilter {
   readonly statuses: readonly string[] | undefined;
   readonly phase: string | undefined;
   readonly hasSandbox: boolean | undefined;
+  readonly sandboxId: string | undefined;
   readonly text: string | undefined;
   readonly before: string | undefined;
   readonly isTimedOut: boolean;
@@ -161,6 +162,7 @@ const filterConditions = (filter: TaskFilter): readonly Statement[] => [
   ...(filter.ticketId === undefined ? [] : [sql`t.ticket_id = ${filter.ticketId}`]),
   ...(filter.statuses === undefined ? [] : [sql`t.status = any(${filter.statuses}::text[])`]),
   ...(filter.phase === undefined ? [] : [sql`t.phase_id = ${filter.phase}`]),
+  ...(filter.sandboxId === undefined ? [] : [sql`t.sandbox_id = ${filter.sandboxId}`]),
   ...(filter.hasSandbox === undefined ? [] : [sql`(t.sandbox_id is not null) = ${filter.hasSandbox}`]),
   ...(filter.text === undefined
     ? []
@@ -185,6 +187,7 @@ export const listTasks = query(
       statuses: ["pending"],
       phase: "PHASE_TESTING",
       hasSandbox: true,
+      sandboxId: "a",
       text: "a",
       before: SAMPLE_TASK,
       isTimedOut: true,
