@@ -4,7 +4,7 @@ import { endpoint } from "../endpoint.ts";
 import { ProjectId, SandboxId, TaskId } from "../ids.ts";
 import { Prune, PruneReport } from "../resources/prune.ts";
 import { Fork } from "../resources/resume.ts";
-import { CreatedSandbox, NewSandbox, Sandbox, SandboxDetail, SandboxState } from "../resources/sandbox.ts";
+import { CreatedSandbox, NewSandbox, Sandbox, SandboxState } from "../resources/sandbox.ts";
 import { Task } from "../resources/task.ts";
 import { Timestamp } from "../time.ts";
 import { page, Paging } from "./page.ts";
@@ -75,7 +75,7 @@ export const sandboxEndpoints = {
     isShared: true,
     summary: "One sandbox.",
     params: sandboxRef,
-    reply: SandboxDetail,
+    reply: Sandbox,
   }),
   terminateSandbox: endpoint({
     method: "DELETE",

@@ -130,14 +130,10 @@ export const Sandbox = z.object({
   created_at: Timestamp,
   started_at: Timestamp.nullable(),
   ended_at: Timestamp.nullable(),
+  /** Of its branch; null while there is none. Only told where one sandbox is asked for. */
+  pull_request: PullRequest.pick({ id: true, number: true, url: true, state: true }).nullable().optional(),
 });
 export type Sandbox = z.infer<typeof Sandbox>;
-
-export const SandboxDetail = Sandbox.extend({
-  /** Of its branch; null while there is none. */
-  pull_request: PullRequest.pick({ id: true, number: true, url: true, state: true }).nullable(),
-});
-export type SandboxDetail = z.infer<typeof SandboxDetail>;
 
 /** What a worker started by hand needs; the token is told once. */
 export const WorkerEnv = z.object({ SANDBOX_ID: z.string(), CALLBACK_URL: z.string(), SANDBOX_TOKEN: z.string() });

@@ -9,7 +9,6 @@ import {
   type ProjectId,
   type Provider,
   type Sandbox,
-  type SandboxDetail,
   type SandboxState,
 } from "@drover/contract";
 import type { Db } from "../ports/db.ts";
@@ -141,7 +140,7 @@ export async function getSandbox(deps: Deps, id: SandboxId): Promise<Sandbox> {
 }
 
 /** With the pull request of its branch. */
-export async function readSandbox(deps: Deps, id: SandboxId): Promise<SandboxDetail> {
+export async function readSandbox(deps: Deps, id: SandboxId): Promise<Sandbox> {
   const sandbox = await getSandbox(deps, id);
   const { project_id, branch, repo } = sandbox;
   const pull = branch === null || repo !== null ? undefined : await findBranchPull.maybe(deps.db, project_id, branch);
