@@ -186,7 +186,9 @@ test("tests that fail keep nothing: the ticket waits for a person, and goes on w
 test("without an agent a conflict blocks the ticket; merged by hand and unblocked it goes on", async ({ server }) => {
   const quarrel = await openQuarrel(server, {});
   await quarrel.isBlockedBy("sheep.txt");
-  expect(await loadTask(server, quarrel.last.id)).toMatchObject({ status: "pending", retry_count: 0 });
+  // The ticket is blocked a moment before the claim is given back.
+  await becomes(server, quarrel.last, "pending");
+  expect(await loadTask(server, quarrel.last.id)).toMatchObject({ retry_count: 0 });
   await quarrel.put(quarrel.ticketBranch, { "sheep.txt": "both\n" }, [await quarrel.conflicting()]);
   await server.call("POST", `/tickets/${quarrel.ticketId}/unblock`);
   await finish(server, quarrel.last);

@@ -100,6 +100,7 @@ async function kill({ server }: World, run: Run, what: Kill): Promise<void> {
   if (what.who === "worker") return run.worker.kill();
   await server.ready();
   if (what.who === "postgres") return server.killPostgres(what.part);
+  if ("inFlight" in what) return void (await server.killInFlight(what.inFlight));
   return "at" in what ? server.killAt(what.at, what.nth) : server.kill(what.awayMs);
 }
 

@@ -7,6 +7,7 @@ import { createInterface } from "node:readline";
 import { openPostgres } from "../../../server/src/adapters/db-postgres.ts";
 import type { Db } from "../../../server/src/ports/db.ts";
 import type { FaultPoint } from "../../../server/src/ports/fault.ts";
+import { sql } from "../../../server/src/store/sql.ts";
 import type { Tally } from "./tally.ts";
 
 const MAIN = join(import.meta.dirname, "../../../cli/src/main.ts");
@@ -14,6 +15,8 @@ const READY_MS = 90_000;
 const STOP_MS = 30_000;
 
 export const ADMIN_TOKEN = "drv_u_the-admin-of-the-chaos";
+
+export type StatementFate = "ends" | "dies";
 
 export interface ServerUnderFire {
   readonly url: string;
@@ -30,6 +33,9 @@ export interface ServerUnderFire {
   /** Kills it now, unless it is about to die at a point already, and lets the next life die at the n-th pass of the point. */
   killAt(point: FaultPoint, nth: number): void;
   killPostgres(part: "postmaster" | "backend"): void;
+  /** Kills it while a statement that appends, and as a rule commits, is with Postgres and not answered. That statement ends as it would, or
+   *  dies with Postgres in the middle. `onHeld` is called when such a statement will wait. False, and nobody is killed, if none came. */
+  killInFlight(fate: StatementFate, onHeld?: () => void): Promise<boolean>;
   /** Kills it and keeps it down until `comeBack`. */
   stayAway(): Promise<void>;
   comeBack(): Promise<void>;
@@ -68,6 +74,23 @@ function findPostgres(
     return undefined;
   }
 }
+
+/** The number under which everybody who appends takes turns. */
+const APPEND_LOCK = 1_685_222_262;
+const FLIGHT_LOOKS = 100;
+const LOOK_MS = 20;
+
+const pause = (ms: number) => new Promise<void>((resolve) => void setTimeout(resolve, ms));
+
+/** The process of a statement that appends, held by the append lock. */
+async function findInFlight(db: Db): Promise<number | undefined> {
+  const [found] = await db.query(sql`select pid from pg_stat_activity
+    where wait_event_type = 'Lock' and query like '%take_event_seqs%' and pid <> pg_backend_pid() limit 1`);
+  return found === undefined ? undefined : Number(found["pid"]);
+}
+
+const isBusy = async (db: Db, pid: number): Promise<boolean> =>
+  (await db.query(sql`select 1 from pg_stat_activity where pid = ${pid} and state = 'active'`)).length > 0;
 
 interface Life {
   readonly child: ChildProcess;
@@ -150,12 +173,41 @@ export async function startServerUnderFire(directory: string, tally: Tally): Pro
     }
   };
 
+  const db = openPostgres({
+    url: `postgresql://drover@/postgres?host=${encodeURIComponent(join(dataDir, "run"))}&sslmode=disable`,
+    maxConnections: 3,
+  });
+  const killPostgres = (part: "postmaster" | "backend") => {
+    const found = findPostgres(dataDir);
+    const pid = part === "postmaster" ? found?.postmaster : found?.backends.at(-1);
+    if (sendSignal(pid, "SIGKILL")) tally.count(`postgres, ${part}`);
+  };
+  /** Whoever appends waits for us, so that the server dies at a moment when its statement can not have been answered. */
+  const strikeInFlight = async (fate: StatementFate, onHeld?: () => void): Promise<number | undefined> => {
+    let pid: number | undefined;
+    const holding = db.tx(async (tx) => {
+      await tx.query(sql`select pg_advisory_xact_lock(${APPEND_LOCK})`);
+      onHeld?.();
+      for (let look = 0; look < FLIGHT_LOOKS && pid === undefined; look += 1) {
+        pid = await findInFlight(db);
+        if (pid === undefined) await pause(LOOK_MS);
+      }
+      if (pid === undefined) return;
+      // From here on it reads nothing. Killed at once it would take Postgres with it, and the statement.
+      life.child.kill("SIGSTOP");
+      if (fate === "ends") return;
+      // The one that waits first: nobody may give it the lock while Postgres dies.
+      sendSignal(pid, "SIGKILL");
+      killPostgres("postmaster");
+    });
+    // Expected: Postgres died with our transaction, by us or by another schedule.
+    await holding.catch(() => undefined);
+    return pid;
+  };
+
   return {
     url: `http://127.0.0.1:${port}`,
-    db: openPostgres({
-      url: `postgresql://drover@/postgres?host=${encodeURIComponent(join(dataDir, "run"))}&sslmode=disable`,
-      maxConnections: 3,
-    }),
+    db,
     complaints,
     hopeless: giveUp.signal,
     ready,
@@ -167,10 +219,16 @@ export async function startServerUnderFire(directory: string, tally: Tally): Pro
       faults.push(`${point}:${nth}`);
       if (life.fault === undefined) life.child.kill("SIGKILL");
     },
-    killPostgres: (part) => {
-      const found = findPostgres(dataDir);
-      const pid = part === "postmaster" ? found?.postmaster : found?.backends.at(-1);
-      if (sendSignal(pid, "SIGKILL")) tally.count(`postgres, ${part}`);
+    killPostgres,
+    killInFlight: async (fate, onHeld) => {
+      const pid = await strikeInFlight(fate, onHeld);
+      if (pid === undefined) return false;
+      while (fate === "ends" && (await isBusy(db, pid).catch(() => false))) await pause(LOOK_MS);
+      const { child, gone } = life;
+      child.kill("SIGKILL");
+      await gone;
+      tally.count(`server in flight, its statement ${fate}`);
+      return true;
     },
     stayAway: async () => {
       isAway = Promise.withResolvers<void>();
