@@ -19,7 +19,12 @@ const toScript = (before: string) => `
   console.log(getHeapSpaceStatistics().find((one) => one.space_name === "new_space").space_size / 1024 / 1024);`;
 
 async function grow(before: string): Promise<number> {
-  const { stdout } = await run(process.execPath, ["--max-semi-space-size=64", "--input-type=module", "--eval", toScript(before)]);
+  const { stdout } = await run(process.execPath, [
+    "--max-semi-space-size=64",
+    "--input-type=module",
+    "--eval",
+    toScript(before),
+  ]);
   return Number(stdout);
 }
 

@@ -128,6 +128,7 @@ test(`replicas die under load: nothing is lost, nothing comes twice, ${TASKS} ta
       kill: refuse,
       killAt: refuse,
       killPostgres: refuse,
+      killInFlight: refuse,
     },
   };
   const runs: Run[] = [];

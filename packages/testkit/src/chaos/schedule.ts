@@ -22,7 +22,10 @@ import { startWorkerUnderFire, type WorkerUnderFire } from "./worker-under-fire.
 
 export interface World {
   readonly directory: string;
-  readonly server: Pick<ServerUnderFire, "url" | "db" | "hopeless" | "ready" | "kill" | "killAt" | "killPostgres">;
+  readonly server: Pick<
+    ServerUnderFire,
+    "url" | "db" | "hopeless" | "ready" | "kill" | "killAt" | "killPostgres" | "killInFlight"
+  >;
   readonly tally: Tally;
   /** Subscribers of everything, which live as long as the test. */
   readonly watchers: readonly Watcher[];
