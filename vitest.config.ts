@@ -16,7 +16,7 @@ const PROCESSES = [
   "packages/server/src/adapters/{sandbox,postgres}-*.test.ts",
   "packages/server/src/adapters/local/*.test.ts",
   "packages/server/src/app/{branch-workflow,claim-tasks,dispatch-tasks,fill-workspace,govern-egress,inside-sandbox,merge-task,pause-sandbox,prune-sandboxes,replace-lost,work-gates}.test.ts",
-  "packages/server/src/http/{agent-events,pty-socket,git-endpoint,github-webhook,mcp,replicas}.test.ts",
+  "packages/server/src/http/{agent-events,preview,pty-socket,git-endpoint,github-webhook,mcp,replicas}.test.ts",
   "packages/server/src/adapters/git-*.test.ts",
   "packages/worker/src/{continuous,crash,watch-workspace}.test.ts",
   "packages/worker/src/agents/{acp,openhands}/*.test.ts",

@@ -89,6 +89,14 @@ describe("in a sandbox", { timeout: 60_000 }, () => {
     expect(await runCommand(context, ["resume", local])).toBe(4);
   });
 
+  test("preview prints a link, and says when nothing listens there", async ({ server, local }) => {
+    const { context, out, err } = toContext(server);
+    expect(await runCommand(context, ["preview", local, "3999"])).toBe(0);
+    expect(out.join("\n")).toMatch(new RegExp(`^http://p3999-${local}\\.preview\\.localhost:\\d+/\\S+\\?ticket=[\\w-]+$`));
+    expect(err.join("\n")).toContain("Nothing listens on port 3999");
+    expect(await runCommand(context, ["preview", local, "http"])).toBe(2);
+  });
+
   test("attach is a terminal, with its sizes and its exit code, and gives the terminal back", async ({
     server,
     local,

@@ -29,6 +29,7 @@ import { prices } from "./verbs/prices.ts";
 import { project } from "./verbs/project.ts";
 import { prune } from "./verbs/prune.ts";
 import { query } from "./verbs/query.ts";
+import { preview } from "./verbs/preview.ts";
 import { resume } from "./verbs/resume.ts";
 import { rm } from "./verbs/rm.ts";
 import { run } from "./verbs/run.ts";
@@ -60,6 +61,7 @@ export const VERBS: readonly Verb[] = [
   diff,
   exec,
   attach,
+  preview,
   pause,
   resume,
   fork,

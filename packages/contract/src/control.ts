@@ -24,6 +24,8 @@ export const ControlRequest = z.discriminatedUnion("op", [
   z.object({ op: z.literal("write"), path: z.string(), mode: z.int().optional() }),
   z.object({ op: z.literal("list"), path: z.string() }),
   z.object({ op: z.literal("status") }),
+  /** Becomes the bytes of a connection to this port of the loopback; the first frame of the answer is empty. */
+  z.object({ op: z.literal("connect"), port: z.int().min(1).max(65_535) }),
 ]);
 export type ControlRequest = z.infer<typeof ControlRequest>;
 

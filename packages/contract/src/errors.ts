@@ -27,6 +27,7 @@ export const ERRORS = {
   "sandbox.illegal_transition": { status: 409, retry: false, title: "The sandbox cannot do this in its state" },
   "sandbox.terminal": { status: 409, retry: false, title: "The sandbox has ended" },
   "sandbox.fenced": { status: 409, retry: false, title: "A newer generation of this sandbox has taken over" },
+  "port.not_answering": { status: 502, retry: true, title: "Nothing answers at this port of the sandbox" },
   "sandbox.unavailable": { status: 503, retry: true, title: "The sandbox does not answer" },
   "sandbox.elsewhere": {
     status: 503,

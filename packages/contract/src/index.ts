@@ -42,6 +42,7 @@ export * from "./resources/log.ts";
 export * from "./resources/message.ts";
 export * from "./resources/moment.ts";
 export * from "./resources/permission.ts";
+export * from "./resources/preview.ts";
 export * from "./resources/project.ts";
 export * from "./resources/pull-request.ts";
 export * from "./resources/prune.ts";

@@ -1,10 +1,20 @@
-/** Settings of the providers that run sandboxes elsewhere. */
+/** Settings of the providers that run sandboxes elsewhere, and of what is seen of sandboxes in a browser. */
 import { z } from "zod";
 import type { Option } from "./options.ts";
 
 const optionalText = z.string().min(1).optional();
 
 export const PROVIDER_OPTIONS = {
+  previewHost: {
+    env: "DROVER_PREVIEW_HOST",
+    yaml: "preview.host",
+    schema: z
+      .string()
+      .toLowerCase()
+      .regex(/^[a-z0-9-]+(?:\.[a-z0-9-]+)+$/, "is no host name"),
+    fallback: "preview.localhost",
+    doc: "The name below which previews of sandboxes are seen, each at one of its own; all of them must lead to this server.",
+  },
   remoteUrl: {
     env: "DROVER_REMOTE_URL",
     yaml: "remote.url",

@@ -12,6 +12,7 @@ import {
   Recording,
   WorkerLog,
 } from "../resources/inside.ts";
+import { NewPreview, Preview } from "../resources/preview.ts";
 import { page, Paging } from "./page.ts";
 
 const sandboxRef = z.object({ sandbox_id: SandboxId });
@@ -26,6 +27,16 @@ export const insideEndpoints = {
     params: sandboxRef,
     body: NewExec,
     reply: ExecResult,
+  }),
+  openPreview: endpoint({
+    method: "POST",
+    path: "/sandboxes/:sandbox_id/preview",
+    access: "person",
+    verb: "operate",
+    summary: "A link that opens a port of a sandbox in a browser, once, at an origin of its own.",
+    params: sandboxRef,
+    body: NewPreview.default({ port: 3_000 }),
+    reply: Preview,
   }),
   listFiles: endpoint({
     method: "GET",

@@ -25,6 +25,7 @@ import {
   statusInside,
   writeInside,
 } from "./local/inside.ts";
+import { connectInside } from "./local/connect-inside.ts";
 import { findBubblewrap, type BubblewrapOptions } from "./local/find-bubblewrap.ts";
 import { openLaunch, SHOWN } from "./local/launch.ts";
 import { openNotes } from "./local/notes.ts";
@@ -374,6 +375,10 @@ export async function openLocalProvider(options: LocalOptions): Promise<SandboxP
       writeInside((await require(ref)).place, path, bytes, mode, signal),
     download: async (ref, path, limitBytes, signal) => readInside((await require(ref)).place, path, limitBytes, signal),
     listFiles: async (ref, path, signal) => listInside((await require(ref)).place, path, signal),
+    // Plain processes have the loopback of this machine: a way to it would be a way to everything that listens there.
+    ...(isPlain
+      ? {}
+      : { connect: async (ref, port, signal) => connectInside((await require(ref)).place, port, signal) }),
     socketDirectory: (ref) => placeOf(ref.key).sockets,
     info: async (ref, signal): Promise<SandboxInfo | undefined> => {
       const place = placeOf(ref.key);

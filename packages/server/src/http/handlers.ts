@@ -22,6 +22,7 @@ import {
 } from "../app/manage-sandboxes.ts";
 import { createTicket, createToken, endToken, login, logout, pageTokens, toWhoami } from "../app/manage-tokens.ts";
 import { pauseSandbox, resumeSandbox } from "../app/pause-sandbox.ts";
+import { createPreview } from "../app/preview-sandbox.ts";
 import { pruneSandboxes } from "../app/prune-sandboxes.ts";
 import { pageAllEvents, pageSandboxEvents, readTrajectory } from "../app/read-events.ts";
 import { listFilesAt, readFileAt } from "../app/read-checkpoint.ts";
@@ -123,6 +124,8 @@ export const handlers: Handlers = {
 
   execCommand: (context, { params, body }) =>
     execCommand(context.deps, person(context), params.sandbox_id, body, context.signal),
+  openPreview: (context, { params, body }) =>
+    createPreview(context.deps, person(context), params.sandbox_id, body, context.signal),
   listFiles: async (context, { params: { sandbox_id }, query: { path, at_seq } }) => {
     requireKept(context, at_seq);
     return at_seq === undefined

@@ -24,6 +24,7 @@ import { answerBrokenRequest, watchAnswers } from "./broken-request.ts";
 import { buildOpenApi } from "./openapi.ts";
 import { toAppError, toInvalid, toProblem } from "./problem.ts";
 import { openPtySockets } from "./pty-socket.ts";
+import { openPreviewSite } from "./preview.ts";
 import { openRateLimits } from "./rate-limits.ts";
 import { SECURITY_HEADERS } from "./security-headers.ts";
 import { isPagePath, mountStaticFiles } from "./static-files.ts";
@@ -141,6 +142,7 @@ export async function mountSite(
     },
   });
 
+  const previews = openPreviewSite(deps);
   const answers = watchAnswers(app.server);
   const leaving = new AbortController();
 
@@ -155,6 +157,7 @@ export async function mountSite(
   });
 
   app.addHook("onRequest", async (request, reply) => {
+    if (previews.handle(request.raw, reply.raw)) return void reply.hijack();
     void reply.headers({ ...SECURITY_HEADERS, "x-request-id": request.id });
     if (request.url === "/healthz" || request.url === "/readyz") return;
     requireServed(hosts, request.headers);
@@ -248,7 +251,7 @@ export async function mountSite(
   app.server.on("upgrade", (request, socket, head) => {
     // Unheard, the error of a caller that hangs up would end the process.
     socket.on("error", () => undefined);
-    if (![sockets, terminals, hosted].some((one) => one.handleUpgrade(request, socket, head)))
+    if (![previews, sockets, terminals, hosted].some((one) => one.handleUpgrade(request, socket, head)))
       socket.end("HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");
   });
   let closing: Promise<unknown> | undefined;
@@ -270,12 +273,12 @@ export async function mountSite(
       const patience = deps.clock.sleep(graceMs, isOver.signal);
       // Told after the door is shut: who comes back at once must not come back here.
       while (app.server.listening) await new Promise((resolve) => setImmediate(resolve));
-      await Promise.all([sockets.close(), terminals.close(), hosted.close()]);
+      await Promise.all([sockets.close(), terminals.close(), hosted.close(), previews.close()]);
       await Promise.race([isClosed, patience]);
       isOver.abort();
     },
     close: async () => {
-      await Promise.all([sockets.close(), terminals.close(), hosted.close()]);
+      await Promise.all([sockets.close(), terminals.close(), hosted.close(), previews.close()]);
       await closeSwept(() => app.server.closeAllConnections());
       watch.close();
     },

@@ -192,6 +192,7 @@ const BODIES: { readonly [Name in EndpointName]: Readonly<Record<string, unknown
   getSandboxTask: undefined,
   pruneSandboxes: {},
   execCommand: { argv: ["true"] },
+  openPreview: { port: 3_000 },
   listFiles: undefined,
   readFile: undefined,
   readLogs: undefined,

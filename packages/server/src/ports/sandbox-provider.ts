@@ -1,4 +1,5 @@
 /** Where sandboxes run. */
+import type { Duplex } from "node:stream";
 
 export type Labels = Readonly<Record<string, string>>;
 
@@ -138,6 +139,8 @@ export interface SandboxProvider {
   listFiles(ref: SandboxRef, path: string, signal: AbortSignal): Promise<readonly FileEntry[]>;
   /** Starts a process that goes on by itself, also when the server is gone. */
   startDetached(ref: SandboxRef, command: ExecCommand, signal: AbortSignal): Promise<void>;
+  /** A connection to a port of the sandbox's own loopback; not there where the provider has no way to one. */
+  connect?(ref: SandboxRef, port: number, signal: AbortSignal): Promise<Duplex>;
   /** The host's directory that the sandbox sees as `/run/cp`, when the provider has one. */
   socketDirectory(ref: SandboxRef): string | undefined;
   info(ref: SandboxRef, signal: AbortSignal): Promise<SandboxInfo | undefined>;

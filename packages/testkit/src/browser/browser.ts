@@ -7,6 +7,7 @@ import { chromium, type Browser, type BrowserContext, type Locator, type Page } 
 import { expect, test as base } from "vitest";
 import { createDatabase } from "../postgres.ts";
 import { startDrover, type DroverProcess } from "../drover-process.ts";
+import { endSandboxes } from "../end-sandboxes.ts";
 import { startFakeWorker, type FakeWorker } from "./fake-worker.ts";
 import { startRelay, type Relay } from "./relay.ts";
 
@@ -99,6 +100,7 @@ async function startProduct(): Promise<{ product: Product; end: () => Promise<vo
   const end = async () => {
     await relay.close();
     await server.stop();
+    await endSandboxes(dataDir);
     await database.drop();
     await rm(dataDir, { recursive: true, force: true, maxRetries: 5 });
   };

@@ -7,6 +7,7 @@ import { forwardEgress } from "../forward-egress.ts";
 import { onFrames, writeJson, type Frame } from "./control-frames.ts";
 import { parseRequest } from "./parse-request.ts";
 import { runDetached, runProcess } from "./run-process.ts";
+import { serveConnection } from "./serve-connection.ts";
 import { serveList, serveRead, serveWrite } from "./serve-files.ts";
 
 /** A listening socket whose name lies outside, so that nothing in here can take it away. */
@@ -36,6 +37,8 @@ function serve(socket: Socket, request: ControlRequest): (frame: Frame) => void 
       return request.is_detached === true ? keep(request, socket) : runProcess(socket, request, process.env);
     case "write":
       return serveWrite(socket, request);
+    case "connect":
+      return serveConnection(socket, request);
     case "read":
       serveRead(socket, request);
       return () => undefined;

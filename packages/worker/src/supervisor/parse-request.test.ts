@@ -13,13 +13,14 @@ const accepts = (parse: (value: unknown) => unknown, value: unknown): boolean =>
 
 /** Every field with good values and bad ones. */
 const FIELDS: Readonly<Record<string, readonly unknown[]>> = {
-  op: ["exec", "read", "write", "list", "status", "stop", 1, null, undefined],
+  op: ["exec", "read", "write", "list", "status", "connect", "stop", 1, null, undefined],
   argv: [["ls"], ["ls", "-l"], [], [1], "ls", null, undefined],
   cwd: ["/", 1, null, undefined],
   env: [{ A: "b" }, {}, { A: 1 }, [], "A=b", null, undefined],
   terminal: [{ columns: 80, rows: 24 }, { columns: 0, rows: 24 }, { columns: 1_001, rows: 1 }, { rows: 1.5 }, null],
   is_detached: [true, false, "yes", null, undefined],
   path: ["/a", 1, null, undefined],
+  port: [1, 65_535, 0, 65_536, 1.5, "80", null, undefined],
   limit: [1, 0, -1, 1.5, "1", null, undefined],
   mode: [0o644, 1.5, "644", null, undefined],
 };
@@ -29,6 +30,7 @@ const GOOD: readonly Readonly<Record<string, unknown>>[] = [
   { op: "write", path: "/a", mode: 0o600 },
   { op: "list", path: "/a" },
   { op: "status" },
+  { op: "connect", port: 3_000 },
 ];
 
 test("a supervisor takes exactly the requests that the contract knows", () => {

@@ -3,6 +3,7 @@
 import type { ControlRequest } from "@drover/contract";
 
 const LARGEST_SIZE = 1_000;
+const LAST_PORT = 65_535;
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -42,6 +43,11 @@ export function parseRequest(value: unknown): ControlRequest {
   const { op, path } = value;
   if (op === "status") return { op };
   if (op === "exec") return parseExec(value);
+  if (op === "connect") {
+    const { port } = value;
+    requireThat(isWhole(port) && port >= 1 && port <= LAST_PORT, "port");
+    return { op, port };
+  }
   requireThat(op === "read" || op === "write" || op === "list", "op");
   requireThat(isText(path), "path");
   if (op === "list") return { op, path };

@@ -75,7 +75,8 @@ export function openControl(place: Place, request: ControlRequest, signal: Abort
 }
 
 /** Refusals of the supervisor that are the caller's doing. */
-const REFUSAL: Readonly<Record<string, "sandbox.rejected" | "file.not_found">> = {
+const REFUSAL: Readonly<Record<string, "file.not_found" | "port.not_answering">> = {
+  ECONNREFUSED: "port.not_answering",
   ENOENT: "file.not_found",
   ENOTDIR: "file.not_found",
 };
