@@ -92,7 +92,9 @@ describe("in a sandbox", { timeout: 60_000 }, () => {
   test("preview prints a link, and says when nothing listens there", async ({ server, local }) => {
     const { context, out, err } = toContext(server);
     expect(await runCommand(context, ["preview", local, "3999"])).toBe(0);
-    expect(out.join("\n")).toMatch(new RegExp(`^http://p3999-${local}\\.preview\\.localhost:\\d+/\\S+\\?ticket=[\\w-]+$`));
+    expect(out.join("\n")).toMatch(
+      new RegExp(`^http://p3999-${local}\\.preview\\.localhost:\\d+/\\S+\\?ticket=[\\w-]+$`),
+    );
     expect(err.join("\n")).toContain("Nothing listens on port 3999");
     expect(await runCommand(context, ["preview", local, "http"])).toBe(2);
   });

@@ -40,7 +40,7 @@ export function parsePreviewHost(previewHost: string, host: string | undefined):
 }
 
 /** Where a preview is seen: the server's own address, with another name. */
-export function toPreviewOrigin(deps: Deps, { id, port }: PreviewTarget): string {
+function toPreviewOrigin(deps: Deps, { id, port }: PreviewTarget): string {
   const address = new URL(deps.address());
   const { previewHost } = deps.config;
   if (!LOOPBACK.has(address.hostname) && previewHost.endsWith("localhost"))
