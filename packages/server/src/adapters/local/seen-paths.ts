@@ -11,7 +11,7 @@ function toSeen(seen: Mounts, text: string): string {
 }
 
 export function toSeenRequest({ seen }: Pick<Place, "seen">, request: ControlRequest): ControlRequest {
-  if (seen === undefined || request.op === "status") return request;
+  if (seen === undefined || request.op === "status" || request.op === "connect") return request;
   if (request.op !== "exec") return { ...request, path: toSeen(seen, request.path) };
   const env = Object.entries(request.env ?? {}).map(([name, value]) => [name, toSeen(seen, value)] as const);
   return {
