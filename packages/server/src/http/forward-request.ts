@@ -12,7 +12,9 @@ const HANDED_ON = ["authorization", "cookie", "accept", "range", "idempotency-ke
 const HANDED_BACK = ["content-type", "content-length", "content-disposition", "cache-control", "retry-after"] as const;
 
 function ask(address: string, request: FastifyRequest, signal: AbortSignal): Promise<IncomingMessage> {
-  const url = new URL(request.url, address);
+  // A request line may name a whole address; where it goes is ours to say.
+  const { pathname, search } = new URL(request.url, "http://localhost");
+  const url = new URL(`${pathname}${search}`, address);
   const body = request.body === undefined ? undefined : JSON.stringify(request.body);
   const headers: Record<string, string | number> = {
     // What the caller called us is not what the other one is called; every server answers to this.

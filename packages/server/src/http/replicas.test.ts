@@ -1,7 +1,7 @@
 /** Two servers on one database, each with a data directory of its own: what only one of them can do is reached through both.
  *
  *  Broken on purpose, each seen to fail here: requests not handed on, storage not shared, the turn given to everybody, a replica that
- *  adopts what another made, a server that leaves without waiting for its requests. */
+ *  adopts what another made, a server that leaves without waiting for its requests, a request line that says where it is handed on to. */
 import { createHash } from "node:crypto";
 import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { request } from "node:http";
@@ -60,6 +60,9 @@ test("a sandbox on the machine of one is used through the other: commands, files
   expect(file.headers["content-disposition"]).toContain("note");
   expect((await other.call("GET", `/sandboxes/${id}/files?path=nothing-here`)).status).toBe(404);
   expect((await other.call("GET", `/sandboxes/${id}/logs`)).body).toMatchObject({ source: "sandbox" });
+  // A request line with an address of its own leads nowhere else.
+  const elsewhere = `http://127.0.0.1:1${API_BASE}/sandboxes/${id}/files/content?path=note`;
+  expect((await other.request("GET", elsewhere, { token: ADMIN_TOKEN })).status).toBe(200);
   const { token } = await other.createToken("viewer");
   expect((await other.call("POST", `/sandboxes/${id}/exec`, { token, body: { argv: ["true"] } })).status).toBe(403);
 
