@@ -8,6 +8,7 @@ import { REPLICA_OPTIONS } from "./replica-options.ts";
 import { PROVIDER_OPTIONS } from "./provider-options.ts";
 import { Provider } from "./resources/sandbox.ts";
 import { SUPERVISION_OPTIONS } from "./supervision-options.ts";
+import { TELEMETRY_OPTIONS } from "./telemetry-options.ts";
 import { WEBHOOK_OPTIONS } from "./webhook-options.ts";
 import { WORK_OPTIONS } from "./work-options.ts";
 
@@ -355,6 +356,7 @@ export const OPTIONS = {
   ...WEBHOOK_OPTIONS,
   ...AGENT_SERVER_OPTIONS,
   ...REPLICA_OPTIONS,
+  ...TELEMETRY_OPTIONS,
 } as const satisfies Record<string, Option>;
 
 export type OptionName = keyof typeof OPTIONS;

@@ -27,6 +27,7 @@ export * from "./push-policy.ts";
 export * from "./repo-address.ts";
 export * from "./resources.ts";
 export * from "./retry.ts";
+export * from "./run-spans.ts";
 export * from "./sandbox-machine.ts";
 export * from "./signals.ts";
 export * from "./score.ts";

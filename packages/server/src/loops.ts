@@ -3,6 +3,7 @@ import { advanceTicketsOnce } from "./app/advance-tickets.ts";
 import { deliverWebhooksOnce } from "./app/deliver-webhooks.ts";
 import type { Deps } from "./app/deps.ts";
 import { dispatchTasksOnce } from "./app/dispatch-tasks.ts";
+import { exportTracesOnce } from "./app/export-traces.ts";
 import { followPullsOnce } from "./app/follow-pulls.ts";
 import { followTasksOnce } from "./app/follow-tasks.ts";
 import { forgetExpiredOnce } from "./app/forget-expired.ts";
@@ -53,6 +54,7 @@ export const LOOPS: readonly LoopRow[] = [
   { name: "detect-blocking", byTurns: true, isOrchestration: true, everyMs: 300_000, pass: detectBlockingOnce },
   { name: "reap-sandboxes", everyMs: 5_000, pass: reapSandboxesOnce },
   { name: "follow-conversations", everyMs: 5_000, pass: followConversationsOnce },
+  { name: "export-traces", everyMs: 5_000, wakeOn: ["TERMINATED"], pass: exportTracesOnce },
   { name: "deliver-webhooks", everyMs: 1_000, pass: deliverWebhooksOnce },
   { name: "follow-tasks", isOrchestration: true, everyMs: 1_000, wakeOn: ["STATE_CHANGED"], pass: followTasksOnce },
   {

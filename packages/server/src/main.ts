@@ -54,6 +54,7 @@ import type { NameResolver } from "./ports/egress.ts";
 import type { Fault } from "./ports/fault.ts";
 import { NO_JUDGE, type Judge } from "./ports/judge.ts";
 import type { Log } from "./ports/log.ts";
+import type { Traces } from "./ports/traces.ts";
 import { loadInstallation, releaseLeases } from "./store/lifecycle.ts";
 import { migrate } from "./store/migrate.ts";
 import { leaveReplica, saveReplica, takeTurn } from "./store/replicas.ts";
@@ -133,6 +134,14 @@ async function loadJudge(config: Config, models: Models, log: Log): Promise<Judg
   if (config.judgeModel === undefined) return NO_JUDGE;
   const { openJudge } = await import("./adapters/judge-model.ts");
   return openJudge({ model: config.judgeModel, findUpstream: (protocol) => models.findUpstream(protocol), log });
+}
+
+/** Who has no collector does not load its library. */
+async function loadTraces(config: Config, instance: string): Promise<Traces | undefined> {
+  if (config.otelEndpoint === undefined) return undefined;
+  const { openOtlpTraces } = await import("./adapters/traces-otlp.ts");
+  const { otelEndpoint: endpoint, otelHeaders: headers, otelServiceName: serviceName } = config;
+  return openOtlpTraces({ endpoint, headers, serviceName, instance });
 }
 
 const listOwnAddresses = () =>
@@ -237,6 +246,8 @@ async function openServer(options: ServerOptions, cleanup: ReturnType<typeof ope
     await vendor.close();
   });
   await ensureSeedPrices(db);
+  const traces = await loadTraces(config, instance);
+  cleanup.add(async () => traces?.close());
   let url = "";
   let route: RequestListener = () => undefined;
   const loops = new Map<string, { wake: () => void; done: Promise<void> }>();
@@ -281,6 +292,7 @@ async function openServer(options: ServerOptions, cleanup: ReturnType<typeof ope
       config.agentServerUrl === undefined
         ? undefined
         : openConversationSource(config.agentServerUrl, config.agentServerKey),
+    traces,
     judge: await loadJudge(config, models, log),
     passes: new Map(),
     startedMs: clock.now().getTime(),

@@ -6,6 +6,7 @@ import type { ConversationSource } from "../ports/conversation-source.ts";
 import type { CheckpointStore } from "../ports/checkpoint-store.ts";
 import type { Judge } from "../ports/judge.ts";
 import type { Log } from "../ports/log.ts";
+import type { Traces } from "../ports/traces.ts";
 import type { Vault } from "../ports/vault.ts";
 import type { WebhookPost } from "../ports/webhook-post.ts";
 import type { Repositories } from "../ports/repository.ts";
@@ -51,6 +52,8 @@ export interface Deps extends EventLogDeps {
   /** How the background passes of this process do. */
   readonly passes: PassRecords;
   readonly webhooks: WebhookPost;
+  /** Where runs are told to; none unless it is configured. */
+  readonly traces: Traces | undefined;
   /** When this process began to watch. */
   readonly startedMs: number;
   /** Runs a background pass soon instead of at its next turn. */
