@@ -8,7 +8,16 @@ import type { TestServer } from "./server.ts";
 const UNTOLD = "'last_used_at'";
 
 /** What is read off the log by the clock follows every event sooner or later, whoever asks for what meanwhile. */
-const DERIVED = ["claim_turn", "supervision", "metric_rows", "metric_cursor", "alert_states", "replicas", "pass_turns", "run_traces"];
+const DERIVED = [
+  "claim_turn",
+  "supervision",
+  "metric_rows",
+  "metric_cursor",
+  "alert_states",
+  "replicas",
+  "pass_turns",
+  "run_traces",
+];
 
 /** One text per table, so that a difference names its row. */
 export async function takeSnapshot(server: TestServer): Promise<Readonly<Record<string, unknown>>> {

@@ -82,7 +82,9 @@ test("a run is one trace, told once whatever dies, without content unless it is 
   const [once, again] = [receiver.spans.slice(0, 4), receiver.spans.slice(4)];
   expect(again.map(({ spanId }) => spanId)).toEqual(once.map(({ spanId }) => spanId));
   expect(again[2]?.attributes).toMatchObject({ "gen_ai.tool.call.result": SECRET });
-  await expect.poll(async () => (await database.db.query(sql`select sent_at from run_traces`))[0]?.["sent_at"]).not.toBeNull();
+  await expect
+    .poll(async () => (await database.db.query(sql`select sent_at from run_traces`))[0]?.["sent_at"])
+    .not.toBeNull();
   expect(await exportTracesOnce(second.deps, signal())).toEqual({ told: 0 });
 });
 

@@ -14,7 +14,10 @@ const LONGEST_REST_SECONDS = 600;
 const AT_ONCE = 20;
 
 const toHex = (text: string, bytes: number): string =>
-  createHash("sha256").update(text).digest("hex").slice(0, bytes * 2);
+  createHash("sha256")
+    .update(text)
+    .digest("hex")
+    .slice(0, bytes * 2);
 
 /** The same run has the same ids, whoever tells it and however often. */
 function identify(installation: string, id: SandboxId, { key, parent, ...span }: RunSpan): IdentifiedSpan {

@@ -102,3 +102,22 @@ test("behind a proxy the public address is served, whether the proxy hands the H
   const login = await server.call("POST", "/auth/login", { token: undefined, body: { token: ADMIN_TOKEN } });
   expect(login.headers["set-cookie"]?.[0]).toContain("; Secure");
 });
+
+test("every request is one record of the log, with its id and its sandbox, and without its query", async () => {
+  const records: [string, Readonly<Record<string, unknown>> | undefined][] = [];
+  const note = (name: string, fields?: Readonly<Record<string, unknown>>) => void records.push([name, fields]);
+  const log = { debug: note, info: note, warn: note, error: note };
+  await using server = await startTestServer({ log, config: { logLevel: "debug" } });
+  const { id } = await server.createSandbox();
+  await server.call("GET", `/sandboxes/${id}?secret=in-a-query`, { headers: { "x-request-id": "told-1" } });
+  const find = () => records.find(([name, fields]) => name === "http.request" && fields?.["request_id"] === "told-1");
+  await expect.poll(find).toBeDefined();
+  expect(find()?.[1]).toMatchObject({
+    method: "GET",
+    route: "/api/v1/sandboxes/:sandbox_id",
+    status: expect.any(Number),
+    ms: expect.any(Number),
+    sandbox: id,
+  });
+  expect(JSON.stringify(records)).not.toContain("in-a-query");
+});

@@ -163,9 +163,22 @@ export async function mountSite(
     requireServed(hosts, request.headers);
     requireCleanUrl(request.url);
   });
-  app.addHook("onResponse", async (_request, reply) => {
+  const isToldOfAll = deps.config.logLevel === "debug" || deps.config.logLevel === "trace";
+  app.addHook("onResponse", async (request, reply) => {
     counters.requests += 1;
-    if (reply.statusCode >= 500) counters.failures += 1;
+    const isFailure = reply.statusCode >= 500;
+    if (isFailure) counters.failures += 1;
+    if (!isToldOfAll && !isFailure) return;
+    // The route and not the address, which may hold a ticket.
+    const { sandbox_id } = (request.params ?? {}) as { sandbox_id?: string };
+    deps.log[isFailure ? "warn" : "debug"]("http.request", {
+      request_id: request.id,
+      method: request.method,
+      route: request.routeOptions.url ?? null,
+      status: reply.statusCode,
+      ms: Math.round(reply.elapsedTime),
+      ...(sandbox_id === undefined ? {} : { sandbox: sandbox_id }),
+    });
   });
 
   app.setErrorHandler(answerProblem);
