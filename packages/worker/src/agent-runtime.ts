@@ -21,6 +21,9 @@ export interface AgentCapabilities {
   /** How it is held to what it may do: policy is asked before each tool, or when the agent asks by itself, or it never asks where the
    *  sandbox holds it in, and is refused a policy that somebody would have to keep. */
   readonly permission: "hooks" | "requests" | "none";
+  /** What becomes of `disallowed_tools`: the agent is started without them, or one that used such a tool unasked is stopped afterwards, or
+   *  it is not started at all with such an order. */
+  readonly toolLimits: "prevented" | "noticed" | "refused";
   /** The agent counts its own cost; the gateway's figures are the true ones. */
   readonly cost: boolean;
   /** What a restarted agent still knows: everything, a summary it is told, or nothing. */

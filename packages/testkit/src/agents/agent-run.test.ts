@@ -8,12 +8,14 @@ const SMOKES: readonly Smoke[] = [
     tool: { name: "run_shell_command", input: { command: COMMAND } },
     toKey: (headers) => headers["x-goog-api-key"],
     secret: "gemini",
+    without: { tool: "Read", names: ["read_file", "read_many_files"] },
   },
   {
     runtime: "opencode",
     tool: { name: "bash", input: { command: COMMAND, description: "Make a file" } },
     toKey: bearer,
     secret: "openai",
+    without: { tool: "Read", names: ["read"] },
   },
   // Not over ACP, and held to the same.
   {
@@ -21,6 +23,7 @@ const SMOKES: readonly Smoke[] = [
     tool: { name: "Bash", input: { command: COMMAND, description: "Make a file" } },
     toKey: (headers) => headers["x-api-key"],
     secret: "anthropic",
+    without: { tool: "Read", names: ["Read"] },
   },
 ];
 

@@ -17,6 +17,8 @@ export interface Smoke {
   /** How the vendor is shown the key. */
   readonly toKey: (headers: IncomingHttpHeaders) => unknown;
   readonly secret: "openai" | "gemini" | "anthropic";
+  /** What it is started without, and how it calls that itself. */
+  readonly without?: { readonly tool: string; readonly names: readonly string[] };
 }
 
 export const bearer = ({ authorization = "" }: IncomingHttpHeaders) => authorization.replace("Bearer ", "");
@@ -25,7 +27,7 @@ async function readEvents(server: TestServer, id: string): Promise<readonly Stor
   return (await server.call("GET", `/sandboxes/${id}/events?limit=500&order=asc`)).body.events;
 }
 
-export function describeSmoke({ runtime, tool, toKey, secret }: Smoke): void {
+export function describeSmoke({ runtime, tool, toKey, secret, without }: Smoke): void {
   describe(`${runtime}`, () => {
     beforeAll(async () => void (await ensureAgent(runtime)));
 
@@ -47,7 +49,8 @@ export function describeSmoke({ runtime, tool, toKey, secret }: Smoke): void {
           anthropicBaseUrl: model.url,
         },
       });
-      const body = { provider: "local", runtime, prompt: "Make a file." };
+      const disallowed = without === undefined ? {} : { disallowed_tools: [without.tool] };
+      const body = { provider: "local", runtime, prompt: "Make a file.", ...disallowed };
       const created = await server.call("POST", "/sandboxes", { body });
       expect([created.status, created.text]).toEqual([201, expect.any(String)]);
       const { id } = created.body as Sandbox;
@@ -58,6 +61,9 @@ export function describeSmoke({ runtime, tool, toKey, secret }: Smoke): void {
       const events = await readEvents(server, id);
       const of = (type: string) => events.filter(({ event_type }) => event_type === type).map((one) => one.event_data);
       expect(of("agent.failed")).toEqual([]);
+      // A tool that is forbidden is not offered to the model at all.
+      const offered = new Set(model.requests.flatMap(({ toolNames }) => toolNames));
+      expect(without?.names.filter((name) => offered.has(name)) ?? []).toEqual([]);
       expect(of("agent.started")).toMatchObject([{ sdk: runtime }]);
       expect(of("agent.tool_use")).toMatchObject([{ tool: "Bash", turn: 1 }]);
       expect(of("agent.tool_result")).toMatchObject([{ is_error: false }]);

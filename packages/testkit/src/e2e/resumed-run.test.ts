@@ -117,6 +117,7 @@ function createListener(): { readonly runtime: AgentRuntime; readonly orders: Wo
       permission: "none",
       cost: false,
       resume: "reseeded",
+      toolLimits: "noticed",
       subagents: false,
     },
     start(order) {

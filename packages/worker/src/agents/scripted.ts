@@ -203,6 +203,7 @@ export const createScripted = (die: () => void = killSelf): AgentRuntime => ({
     permission: "requests",
     cost: false,
     resume: "native",
+    toolLimits: "noticed",
     subagents: false,
   },
   start(order, signal) {

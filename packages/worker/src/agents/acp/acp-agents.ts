@@ -3,6 +3,7 @@ import { AGENT_PINS, type PermissionMode } from "@drover/contract";
 import { join } from "node:path";
 import { z } from "zod";
 import type { AgentCapabilities, WorkOrder } from "../../agent-runtime.ts";
+import { matchesTool } from "../../permissions.ts";
 
 export interface AcpAgent {
   readonly name: string;
@@ -35,7 +36,22 @@ const NO_KEY = "not-a-key";
 
 const gateway = ({ bridgeUrl }: AgentOrder, protocol: string) => `${bridgeUrl}/api/v1/gateway/${protocol}`;
 
-const CAPABLE = { interrupt: true, hooks: false, permission: "requests", subagents: false } as const;
+const CAPABLE = {
+  interrupt: true,
+  hooks: false,
+  permission: "requests",
+  toolLimits: "noticed",
+  subagents: false,
+} as const;
+
+/** The agent's own names of what it is not to have; a pattern or a name that is none of ours is taken for one of its own. */
+function listWithout(tools: Readonly<Record<string, readonly string[]>>, { disallowedTools }: AgentOrder): string[] {
+  const names = disallowedTools.flatMap((pattern) => {
+    const ours = Object.keys(tools).filter((name) => matchesTool(pattern, name));
+    return ours.length > 0 ? ours.flatMap((name) => tools[name] ?? []) : [pattern];
+  });
+  return [...new Set(names)];
+}
 
 /** Nobody is asked where the sandbox holds the agent in and everything is allowed anyway. */
 const isFree = ({ isIsolated, permissionMode, permissionPolicy, disallowedTools }: AgentOrder) =>
@@ -66,7 +82,14 @@ const codex: AcpAgent = {
   name: "codex",
   entries: [AGENT_PINS.codex.entry],
   memory: ".codex/sessions",
-  capabilities: { ...CAPABLE, permission: "none", steer: "extension", cost: false, resume: "native" },
+  capabilities: {
+    ...CAPABLE,
+    permission: "none",
+    toolLimits: "refused",
+    steer: "extension",
+    cost: false,
+    resume: "native",
+  },
   isLeavingTools: true,
   isFailure: (update) => BrokenThread.safeParse(update).success,
   env: (order) => ({
@@ -96,10 +119,18 @@ const codex: AcpAgent = {
   }),
 };
 
+const GEMINI_TOOLS = {
+  Read: ["read_file", "read_many_files"],
+  Edit: ["replace", "write_file"],
+  Grep: ["glob", "grep_search", "search_file_content", "list_directory"],
+  Bash: ["run_shell_command"],
+  WebFetch: ["web_fetch", "google_web_search"],
+} as const;
+
 const gemini: AcpAgent = {
   name: "gemini",
   entries: [AGENT_PINS.gemini.entry],
-  capabilities: { ...CAPABLE, steer: "cancel", cost: false, resume: "reseeded" },
+  capabilities: { ...CAPABLE, toolLimits: "prevented", steer: "cancel", cost: false, resume: "reseeded" },
   args: (order) => [
     "--acp",
     "--skip-trust",
@@ -113,8 +144,9 @@ const gemini: AcpAgent = {
     GEMINI_CLI_TRUST_WORKSPACE: "true",
     GEMINI_CLI_NO_RELAUNCH: "true",
   }),
-  files: () => ({
+  files: (order) => ({
     ".gemini/settings.json": JSON.stringify({
+      ...(order.disallowedTools.length === 0 ? {} : { tools: { exclude: listWithout(GEMINI_TOOLS, order) } }),
       security: { auth: { selectedType: "gemini-api-key" } },
       privacy: { usageStatisticsEnabled: false },
       general: { disableAutoUpdate: true },
@@ -123,6 +155,14 @@ const gemini: AcpAgent = {
   isResumeBroken: true,
 };
 
+const OPENCODE_TOOLS = {
+  Read: ["read"],
+  Edit: ["edit", "write", "patch", "apply_patch", "multiedit"],
+  Grep: ["grep", "glob", "list"],
+  Bash: ["bash"],
+  WebFetch: ["webfetch", "websearch"],
+} as const;
+
 const opencode: AcpAgent = {
   name: "opencode",
   // What npm links is put in place by a script of the package, which is not run. The slower build runs on every processor.
@@ -130,7 +170,7 @@ const opencode: AcpAgent = {
     (build) => `node_modules/opencode-${process.platform}-${process.arch}${build}/bin/opencode`,
   ),
   memory: ".local/share/opencode",
-  capabilities: { ...CAPABLE, steer: "reprompt", cost: true, resume: "native" },
+  capabilities: { ...CAPABLE, toolLimits: "prevented", steer: "reprompt", cost: true, resume: "native" },
   args: () => ["acp"],
   env: (order) => ({
     OPENCODE_CONFIG: join(order.home, "opencode.json"),
@@ -153,7 +193,12 @@ const opencode: AcpAgent = {
         model: `drover/${model}`,
         small_model: `drover/${model}`,
         enabled_providers: ["drover"],
-        permission: { edit: order.permissionMode === "acceptEdits" ? "allow" : ask, bash: ask },
+        permission: {
+          edit: order.permissionMode === "acceptEdits" ? "allow" : ask,
+          bash: ask,
+          // A tool that is denied is not offered to the model.
+          ...Object.fromEntries(listWithout(OPENCODE_TOOLS, order).map((name) => [name, "deny"])),
+        },
         provider: {
           drover: {
             npm: "@ai-sdk/openai-compatible",
@@ -166,11 +211,23 @@ const opencode: AcpAgent = {
   },
 };
 
+const CLAUDE_TOOLS = {
+  Read: ["Read"],
+  Edit: ["Edit", "Write", "MultiEdit", "NotebookEdit"],
+  Grep: ["Grep", "Glob"],
+  Bash: ["Bash"],
+  WebFetch: ["WebFetch", "WebSearch"],
+} as const;
+
 const claude: AcpAgent = {
   name: "claude-acp",
   entries: [AGENT_PINS["claude-acp"].entry],
   memory: ".claude/projects",
-  capabilities: { ...CAPABLE, steer: "extension", cost: true, resume: "native" },
+  capabilities: { ...CAPABLE, toolLimits: "prevented", steer: "extension", cost: true, resume: "native" },
+  files: (order): Readonly<Record<string, string>> =>
+    order.disallowedTools.length === 0
+      ? {}
+      : { ".claude/settings.json": JSON.stringify({ permissions: { deny: listWithout(CLAUDE_TOOLS, order) } }) },
   env: (order) => ({
     CLAUDE_CONFIG_DIR: join(order.home, ".claude"),
     ANTHROPIC_BASE_URL: gateway(order, "anthropic"),

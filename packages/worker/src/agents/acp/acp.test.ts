@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { Assignment } from "@drover/contract";
 import { describe, expect } from "vitest";
 import { ACP_RUNTIMES, createAcp } from "./acp.ts";
-import type { AcpAgent } from "./acp-agents.ts";
+import { ACP_AGENTS, type AcpAgent } from "./acp-agents.ts";
 import type { Peer } from "../../fixtures/peer.ts";
 import { test as base, type Rig } from "../../fixtures/worker-test.ts";
 import { isOnThisMachine, uniqueNap } from "../../../../testkit/src/conformance/sandbox/given.ts";
@@ -22,6 +22,7 @@ const FOLDING: AcpAgent = {
     permission: "requests",
     cost: false,
     resume: "native",
+    toolLimits: "noticed",
     subagents: false,
   },
 };
@@ -233,6 +234,31 @@ describe("limits", () => {
     expect(peer.data("agent.failed")).toMatchObject([
       { stop_reason: "disallowed_tool", error: expect.stringContaining("Edit") },
     ]);
+  });
+
+  test.for([
+    [
+      "gemini",
+      ["Read", "mcp__x"],
+      ".gemini/settings.json",
+      { tools: { exclude: ["read_file", "read_many_files", "mcp__x"] } },
+    ],
+    ["opencode", ["Ba*"], "opencode.json", { permission: { bash: "deny", edit: "allow" } }],
+    ["claude-acp", ["Bash", "Grep"], ".claude/settings.json", { permissions: { deny: ["Bash", "Grep", "Glob"] } }],
+  ] as const)("%s is started without %j, by its own settings", ([name, disallowedTools, file, settings]) => {
+    const order = {
+      bridgeUrl: "http://127.0.0.1:1",
+      home: "/home",
+      model: null,
+      permissionMode: "acceptEdits",
+      isIsolated: true,
+      permissionPolicy: { decision: "allow", deadline_s: 1, rules: [] },
+      disallowedTools,
+    } as const;
+    const agent = ACP_AGENTS.find((one) => one.name === name);
+    expect(agent?.capabilities.toolLimits).toBe("prevented");
+    expect(JSON.parse(agent?.files?.(order)[file] ?? "{}")).toMatchObject(settings);
+    expect(JSON.stringify(agent?.files?.({ ...order, disallowedTools: [] }) ?? {})).not.toMatch(/deny|exclude/);
   });
 
   test.for([

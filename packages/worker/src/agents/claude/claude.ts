@@ -482,6 +482,7 @@ export const createClaude = (load: typeof loadSdk = loadSdk): AgentRuntime => ({
     permission: "hooks",
     cost: true,
     resume: "native",
+    toolLimits: "prevented",
     subagents: true,
   },
   start: (order, signal) => createSession(order, load, signal),

@@ -12,6 +12,7 @@ export const createOpenHands = (): AgentRuntime => ({
     permission: "requests",
     cost: true,
     resume: "native",
+    toolLimits: "noticed",
     subagents: false,
   },
   start: (order, signal) => holdConversation(order, connectOpenHands, signal),
