@@ -58,6 +58,8 @@ const PLAN = z.array(Step).parse(JSON.parse(process.env["SCRIPTED_PLAN"] ?? "[]"
 
 /** How it takes messages into a running turn: `extension`, `fold` or `none`. */
 const STEER = process.env["SCRIPTED_STEER"] ?? "extension";
+/** Written when a message has arrived, for tests that must not go on before. */
+const STEERED_FILE = process.env["SCRIPTED_STEERED_FILE"];
 const MEMORY = join(process.env["HOME"] ?? "/tmp", ".scripted-acp");
 const sessions = new Map<string, Session>();
 
@@ -101,6 +103,11 @@ function* playOn(id: string, session: Session): Generator<Step> {
     yield step;
     if ("say" in step) return;
   }
+}
+
+function noteSteered(session: Session, text: string): void {
+  session.steered.push(text);
+  if (STEERED_FILE !== undefined) writeFileSync(STEERED_FILE, text);
 }
 
 function parseScript(text: string): readonly Step[] {
@@ -287,7 +294,7 @@ agent({ name: "scripted-acp" })
       if (STEER !== "extension") throw RequestError.methodNotFound("_session/steering");
       const session = find(params.sessionId);
       if (session.running === 0) return { outcome: "promptRequired" };
-      session.steered.push(params.prompt[0]?.text ?? "");
+      noteSteered(session, params.prompt[0]?.text ?? "");
       return { outcome: "injected" };
     },
   )
@@ -297,7 +304,7 @@ agent({ name: "scripted-acp" })
     const given = block?.type === "text" ? block.text : "";
     const prompt = given.startsWith("[") ? given : (session.unfinished ?? given);
     if (session.running > 0 && STEER === "fold") {
-      session.steered.push(given);
+      noteSteered(session, given);
       return { stopReason: "end_turn" as const };
     }
     session.isCancelled = false;

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { Assignment } from "@drover/contract";
 import { describe, expect } from "vitest";
 import { ACP_RUNTIMES, createAcp } from "./acp.ts";
-import { ACP_AGENTS, type AcpAgent } from "./acp-agents.ts";
+import { ACP_AGENTS, type AcpAgent, type AgentOrder } from "./acp-agents.ts";
 import type { Peer } from "../../fixtures/peer.ts";
 import { test as base, type Rig } from "../../fixtures/worker-test.ts";
 import { isOnThisMachine, uniqueNap } from "../../../../testkit/src/conformance/sandbox/given.ts";
@@ -246,7 +246,7 @@ describe("limits", () => {
     ["opencode", ["Ba*"], "opencode.json", { permission: { bash: "deny", edit: "allow" } }],
     ["claude-acp", ["Bash", "Grep"], ".claude/settings.json", { permissions: { deny: ["Bash", "Grep", "Glob"] } }],
   ] as const)("%s is started without %j, by its own settings", ([name, disallowedTools, file, settings]) => {
-    const order = {
+    const order: AgentOrder = {
       bridgeUrl: "http://127.0.0.1:1",
       home: "/home",
       model: null,
@@ -254,7 +254,7 @@ describe("limits", () => {
       isIsolated: true,
       permissionPolicy: { decision: "allow", deadline_s: 1, rules: [] },
       disallowedTools,
-    } as const;
+    };
     const agent = ACP_AGENTS.find((one) => one.name === name);
     expect(agent?.capabilities.toolLimits).toBe("prevented");
     expect(JSON.parse(agent?.files?.(order)[file] ?? "{}")).toMatchObject(settings);
@@ -279,14 +279,17 @@ describe("messages", () => {
   const steps = [{ hold: "go" }, { tell_steered: true }];
 
   test.for(["extension", "fold"])("are put into the running turn: %s", async (steer, { start, rig }) => {
+    const arrived = `${rig.cwd}-steered`;
     const { peer } = await start({
       steps,
-      env: { SCRIPTED_STEER: steer },
+      env: { SCRIPTED_STEER: steer, SCRIPTED_STEERED_FILE: arrived },
       assignment: steer === "fold" ? { runtime: "folding" } : {},
     });
     await inTool(peer);
     const message = peer.queue("also this");
     await peer.until(() => message.acks.some(({ status }) => status === "seen"));
+    // A prompt that was sent is not read yet: the turn goes on when it is.
+    await expect.poll(() => existsSync(arrived), { timeout: 60_000 }).toBe(true);
     expect(peer.data("agent.message_injected")).toMatchObject([{ turn: 1, content: "also this" }]);
     writeFileSync(join(rig.cwd, "go"), "");
     await waits(peer);
