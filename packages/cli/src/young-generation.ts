@@ -1,10 +1,10 @@
 /** Bounds the part of the heap in which everything begins: Node lets it grow to 128 MiB and gives little of that back, so that a server which
- *  mostly waits would hold it for nothing. A tenth of it is as quick. */
+ *  mostly waits would hold it for nothing. */
 import { PerformanceObserver } from "node:perf_hooks";
 import { getHeapSpaceStatistics, setFlagsFromString } from "node:v8";
 
 /** Of both halves together; it may double once more before somebody looks. */
-const ENOUGH_BYTES = 8 * 1024 * 1024;
+const ENOUGH_BYTES = 16 * 1024 * 1024;
 
 const readSize = (): number =>
   getHeapSpaceStatistics().find(({ space_name }) => space_name === "new_space")?.space_size ?? 0;
