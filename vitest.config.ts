@@ -21,6 +21,7 @@ const PROCESSES = [
   "packages/worker/src/{continuous,crash,watch-workspace}.test.ts",
   "packages/worker/src/agents/{acp,openhands}/*.test.ts",
   "packages/cli/src/{sandbox-verbs,run-verbs,work-verbs,program-verbs,agent-server/*,doctor/*}.test.ts",
+  "packages/server/src/app/archive/*.test.ts",
   "packages/harness/src/*.test.ts",
   "packages/testkit/src/hostile/**/*.test.ts",
 ];

@@ -39,6 +39,7 @@ export const CHAPTERS: readonly Chapter[] = [
       ["WEBHOOKS.md", "Webhooks"],
       ["AGENT-SERVER.md", "Agent server"],
       ["HARNESS.md", "Direct runs"],
+      ["ARCHIVE.md", "Archives"],
     ],
   },
   {

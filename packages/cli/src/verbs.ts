@@ -4,6 +4,7 @@ import { agentServer } from "./verbs/agent-server.ts";
 import { agents } from "./verbs/agents.ts";
 import { answer } from "./verbs/answer.ts";
 import { api } from "./verbs/api.ts";
+import { archive } from "./verbs/archive.ts";
 import { attach } from "./verbs/attach.ts";
 import { budgets } from "./verbs/budgets.ts";
 import { compare } from "./verbs/compare.ts";
@@ -30,6 +31,7 @@ import { project } from "./verbs/project.ts";
 import { prune } from "./verbs/prune.ts";
 import { query } from "./verbs/query.ts";
 import { preview } from "./verbs/preview.ts";
+import { retention } from "./verbs/retention.ts";
 import { resume } from "./verbs/resume.ts";
 import { rm } from "./verbs/rm.ts";
 import { run } from "./verbs/run.ts";
@@ -77,6 +79,8 @@ export const VERBS: readonly Verb[] = [
   agents,
   agentServer,
   pr,
+  archive,
+  retention,
   costs,
   budgets,
   prices,

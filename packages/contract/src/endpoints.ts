@@ -1,5 +1,6 @@
 /** Every HTTP endpoint of the product, below the API's base path; the nouns are in `endpoints/`. */
 import { alertEndpoints } from "./endpoints/alerts.ts";
+import { archiveEndpoints } from "./endpoints/archives.ts";
 import { diagnosticEndpoints } from "./endpoints/diagnostic.ts";
 import { agentPackageEndpoints } from "./endpoints/agent-packages.ts";
 import { costEndpoints } from "./endpoints/costs.ts";
@@ -51,6 +52,7 @@ export const api = {
   ...workReportEndpoints,
   ...costEndpoints,
   ...webhookEndpoints,
+  ...archiveEndpoints,
 } as const;
 
 export type Api = typeof api;

@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { PermissionDecision } from "./resources/agent-options.ts";
 import { AGENT_SERVER_OPTIONS } from "./agent-server-options.ts";
+import { ARCHIVE_OPTIONS } from "./archive-options.ts";
 import { GIT_OPTIONS } from "./git-options.ts";
 import { MODEL_OPTIONS } from "./model-options.ts";
 import { REPLICA_OPTIONS } from "./replica-options.ts";
@@ -355,6 +356,7 @@ export const OPTIONS = {
   ...PROVIDER_OPTIONS,
   ...WEBHOOK_OPTIONS,
   ...AGENT_SERVER_OPTIONS,
+  ...ARCHIVE_OPTIONS,
   ...REPLICA_OPTIONS,
   ...TELEMETRY_OPTIONS,
 } as const satisfies Record<string, Option>;

@@ -18,6 +18,7 @@ export * from "./guardian.ts";
 export * from "./glob-overlap.ts";
 export * from "./health.ts";
 export * from "./machine.ts";
+export * from "./mask-secrets.ts";
 export * from "./merge-results.ts";
 export * from "./pick-tasks.ts";
 export * from "./project-event.ts";

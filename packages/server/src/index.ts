@@ -1,4 +1,5 @@
 /** The server as a library: started by the command line and by tests. */
+export { readArchive } from "./app/archive/read-archive.ts";
 export { parseFault } from "./adapters/fault-env.ts";
 export { openLog } from "./adapters/log-pino.ts";
 export { findUnbuilt, probeDatabase, probeEngine, probeRedis } from "./probe.ts";

@@ -1,4 +1,5 @@
 /** The table of background passes; `main.ts` starts it. */
+import { applyRetentionOnce } from "./app/apply-retention.ts";
 import { advanceTicketsOnce } from "./app/advance-tickets.ts";
 import { deliverWebhooksOnce } from "./app/deliver-webhooks.ts";
 import type { Deps } from "./app/deps.ts";
@@ -53,6 +54,7 @@ export const LOOPS: readonly LoopRow[] = [
   { name: "diagnose-tickets", byTurns: true, isOrchestration: true, everyMs: 60_000, pass: diagnoseTicketsOnce },
   { name: "detect-blocking", byTurns: true, isOrchestration: true, everyMs: 300_000, pass: detectBlockingOnce },
   { name: "reap-sandboxes", everyMs: 5_000, pass: reapSandboxesOnce },
+  { name: "retention", everyMs: 3_600_000, pass: applyRetentionOnce },
   { name: "follow-conversations", everyMs: 5_000, pass: followConversationsOnce },
   { name: "export-traces", everyMs: 5_000, wakeOn: ["TERMINATED"], pass: exportTracesOnce },
   { name: "deliver-webhooks", everyMs: 1_000, pass: deliverWebhooksOnce },

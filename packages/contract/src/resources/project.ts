@@ -48,6 +48,8 @@ const settingShapes = {
   task_timeout_seconds: z.int().positive().max(604_800),
   conflict_resolver: ConflictResolver,
   merge_tests: MergeTests,
+  /** Sessions that ended longer ago are removed, with their events, artifacts and files; kept for ever unless set. */
+  retention_days: z.int().positive().max(36_500),
 } as const;
 
 export const ProjectSettings = z.strictObject(settingShapes).partial();
@@ -69,6 +71,7 @@ const SettingsChange = z
     task_timeout_seconds: settingShapes.task_timeout_seconds.nullable(),
     conflict_resolver: settingShapes.conflict_resolver.nullable(),
     merge_tests: settingShapes.merge_tests.nullable(),
+    retention_days: settingShapes.retention_days.nullable(),
   })
   .partial();
 

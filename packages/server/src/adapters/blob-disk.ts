@@ -66,6 +66,20 @@ export function openDiskBlobs(root: string): BlobStore {
         throw toBlobError(error);
       }
     },
+    remove: async (id, before) => {
+      const path = toPath(id);
+      const isOld = async (file: string) => ((await stat(file).catch(() => undefined))?.mtime ?? new Date()) < before;
+      if (!(await isOld(path))) return false;
+      // Taken away first: whoever puts it from now on writes it anew, and whoever did a moment ago is seen by its time.
+      const aside = join(root, `${id}.${randomUUID()}.part`);
+      await rename(path, aside);
+      if (!(await isOld(aside))) {
+        await rename(aside, path);
+        return false;
+      }
+      await rm(aside, { force: true });
+      return true;
+    },
     open: async (id) => {
       const path = toPath(id);
       // Expected: the file is not there.

@@ -6,6 +6,7 @@ import { addAbortSignal, Readable } from "node:stream";
 import { buffer } from "node:stream/consumers";
 import { pipeline } from "node:stream/promises";
 import { AppError, type SandboxId } from "@drover/contract";
+import { bundleCheckpoints } from "./checkpoint-bundle.ts";
 import type { CheckpointFile, CheckpointPack, CheckpointStore } from "../ports/checkpoint-store.ts";
 import { joinPacks } from "./join-packs.ts";
 
@@ -234,6 +235,15 @@ export function openGitCheckpoints(root: string): CheckpointStore {
       if (!COMMIT.test(to) || (from !== null && !COMMIT.test(from))) throw refuse("the checkpoint names no commit");
       const args = [...DIFF, from ?? EMPTY_TREE, to, ...(path === undefined ? [] : ["--", path])];
       return (await git(toRepo(id), args, signal, undefined, DIFF_BYTES)).toString("utf8");
+    },
+    remove: (id) => rm(toRepo(id), { recursive: true, force: true }),
+    async bundle(id, commits, target, openCheck, signal) {
+      if (!commits.every((commit) => COMMIT.test(commit))) throw refuse("the checkpoint names no commit");
+      const parts = { repo: toRepo(id), env: ENV, options: SAFE, commits, target, openCheck };
+      return bundleCheckpoints(parts, signal).catch((cause: unknown) => {
+        signal.throwIfAborted();
+        throw refuse("the checkpoints cannot be bundled", cause);
+      });
     },
     async count(id, commit, signal) {
       if (!COMMIT.test(commit)) throw refuse("the checkpoint names no commit");

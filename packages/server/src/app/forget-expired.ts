@@ -1,4 +1,5 @@
 /** Removes what has run out: one-time secrets, sessions, remembered replies, held money, old deliveries. */
+import { dropOldStaged } from "../store/archive.ts";
 import { deleteExpiredReservations } from "../store/budgets.ts";
 import { deleteExpiredSecrets, deleteExpiredSessions } from "../store/credentials.ts";
 import { deleteOldReplies } from "../store/idempotency.ts";
@@ -10,5 +11,6 @@ export async function forgetExpiredOnce({ db, config }: Pick<Deps, "db" | "confi
   await deleteExpiredSessions(db);
   await deleteOldReplies(db);
   await deleteExpiredReservations(db);
+  await dropOldStaged(db);
   await deleteOldDeliveries(db, config.webhookLogDays);
 }

@@ -84,6 +84,20 @@ export async function findCheckpoint(
   return { commit: last.commit, seq: last.seq, at: last.at, base: first?.isBeginning === true ? first.commit : null };
 }
 
+/** The commits of all checkpoints of a sandbox, oldest first, with their packs in place. */
+export async function ensureCheckpoints(deps: Deps, id: SandboxId, signal: AbortSignal): Promise<readonly string[]> {
+  const all = (await listCheckpoints(deps.db, id, Number.MAX_SAFE_INTEGER)).flatMap(toTold);
+  const packs = [...new Set(all.flatMap(({ artifacts }) => artifacts))];
+  await deps.checkpoints.ensure(id, packs, createPackOpener(deps, id, packs), signal);
+  return [...new Set(all.map(({ commit }) => commit))];
+}
+
+/** The artifacts that are packs of checkpoints. */
+export async function listPacks(deps: Deps, id: SandboxId): Promise<ReadonlySet<string>> {
+  const all = (await listCheckpoints(deps.db, id, Number.MAX_SAFE_INTEGER)).flatMap(toTold);
+  return new Set(all.flatMap(({ artifacts }) => artifacts));
+}
+
 async function needCheckpoint(deps: Deps, id: SandboxId, atSeq: number, signal: AbortSignal): Promise<FoundCheckpoint> {
   const found = await findCheckpoint(deps, id, atSeq, signal);
   if (found === undefined) throw new AppError("checkpoint.not_found", `nothing was kept at or before seq ${atSeq}`);

@@ -40,6 +40,7 @@ import { startDemo } from "../app/start-demo.ts";
 import { person, worker, type Handlers } from "./context.ts";
 import { costHandlers } from "./serve-costs.ts";
 import { guardianHandlers } from "./serve-guardian.ts";
+import { archiveHandlers } from "./serve-archives.ts";
 import { alertHandlers } from "./serve-alerts.ts";
 import { monitorHandlers } from "./serve-monitor.ts";
 import { webhookHandlers } from "./serve-webhooks.ts";
@@ -58,6 +59,7 @@ const toAttachment = (name: string): string =>
 
 export const handlers: Handlers = {
   ...gitHandlers,
+  ...archiveHandlers,
   login: async (context, { body }) => {
     const address = context.request.ip;
     context.limits.takeLogin(address);

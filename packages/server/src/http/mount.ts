@@ -148,8 +148,8 @@ export async function mountSite(
 
   app.removeAllContentTypeParsers();
   app.addContentTypeParser("*", (request, payload, done) => {
-    // Artifacts are bytes: their endpoint reads the stream itself.
-    if (request.method === "PUT" && request.url.includes("/artifacts/")) return done(null, undefined);
+    // Artifacts and archives are bytes: their endpoints read the stream themselves.
+    if (request.method === "PUT" && /\/(?:artifacts|archives)\//.test(request.url)) return done(null, undefined);
     readJson(payload).then(
       (value) => done(null, value),
       (error: unknown) => done(error as Error),

@@ -211,6 +211,9 @@ const BODIES: { readonly [Name in EndpointName]: Readonly<Record<string, unknown
   getStateAt: undefined,
   streamSandbox: undefined,
   putArtifact: undefined,
+  exportArchive: undefined,
+  importArchive: undefined,
+  applyRetention: { dry_run: true },
   getArtifact: undefined,
   getFileDiff: undefined,
   sendMessage: { content: "a rejected message" },
@@ -360,6 +363,7 @@ function toPath(endpoint: Endpoint, world: World, sandbox: TestSandbox): string 
     .replace(":request_id", REQUEST)
     .replace(":pull_id", world.pullId)
     .replace(":artifact_id", ARTIFACT)
+    .replace(":archive_id", ARTIFACT)
     .replace(":event_id", world.eventId)
     .replace(":budget_id", world.budgetId)
     .replace(":webhook_id", world.webhookId)

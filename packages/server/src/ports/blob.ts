@@ -7,5 +7,7 @@ import type { ArtifactId } from "@drover/contract";
  *  A store that cannot write is "blob.unavailable" or "data_dir.full". */
 export interface BlobStore {
   put(id: ArtifactId, bytes: Readable, limitBytes: number): Promise<{ readonly size: number }>;
+  /** Only if it was put before that time; says whether it did. A put at the same moment keeps its bytes. */
+  remove(id: ArtifactId, before: Date): Promise<boolean>;
   open(id: ArtifactId): Promise<{ readonly size: number; readonly bytes: Readable } | undefined>;
 }

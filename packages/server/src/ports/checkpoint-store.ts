@@ -23,6 +23,12 @@ export interface KeptFile {
   readonly object: string;
 }
 
+export interface BundledCheckpoints {
+  readonly size: number;
+  /** Of the pack that stands behind the bundle's header. */
+  readonly packSha256: string;
+}
+
 /** Contract: packs come from hostile places: they are checked, bounded, and nothing in them is ever checked out or run. `ensure` opens
  *  only packs that are not there yet, in the order given. Paths are relative to the workspace, "" is the workspace itself. What does not exist is
  *  `undefined`; a pack that is broken or a commit that is missing is AppError "checkpoint.unreadable". */
@@ -56,7 +62,18 @@ export interface CheckpointStore {
     path: string | undefined,
     signal: AbortSignal,
   ): Promise<string>;
+  /** Everything in these checkpoints as a Git bundle in a file; undefined, and no file that counts, when `openCheck` finds an object that must
+   *  not leave. */
+  bundle(
+    sandboxId: SandboxId,
+    commits: readonly string[],
+    target: string,
+    openCheck: () => (piece: Buffer, isEnd: boolean) => boolean,
+    signal: AbortSignal,
+  ): Promise<BundledCheckpoints | undefined>;
   count(sandboxId: SandboxId, commit: string, signal: AbortSignal): Promise<{ files: number; bytes: number }>;
+  /** Everything that was kept of a sandbox. */
+  remove(sandboxId: SandboxId): Promise<void>;
   /** Everything of one checkpoint as one pack of its own, and the tree to ask for in it. */
   pack(sandboxId: SandboxId, commit: string, signal: AbortSignal): Promise<{ tree: string; bytes: Uint8Array }>;
 }

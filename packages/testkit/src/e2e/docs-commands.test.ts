@@ -17,6 +17,7 @@ const ELSEWHERE: readonly (readonly [RegExp, string])[] = [
   [/--runtime claude\b/, "the agent of the line above: src/agents"],
   [/ send <id> "Leave the public API as it is"$/, "speaks to that agent; other messages are sent below"],
   [/\brun --direct\b/, "an agent, and an engine: packages/harness"],
+  [/\barchive (export|verify|import)\b/, "a run of their own: server/src/app/archive"],
   [/\battach\b/, "wants somebody at a terminal: cli/src/sandbox-verbs.test.ts"],
   [/^claude mcp add\b/, "another program: server/src/http/mcp.test.ts has its client"],
   [/\bagent-server\b/, "does not end: cli/src/agent-server"],

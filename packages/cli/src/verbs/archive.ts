@@ -1,0 +1,102 @@
+/** drover archive: one session as a file, checked, and into another server. */
+import { createReadStream, openAsBlob } from "node:fs";
+import { open, rename, rm } from "node:fs/promises";
+import { resolve } from "node:path";
+import { takePositionals } from "../arguments.ts";
+import { connect } from "../connection.ts";
+import { EXIT, UsageError } from "../exit-code.ts";
+import type { Arguments, Context, Verb } from "../verb.ts";
+
+const refuse = () => new UsageError(`usage: drover ${archive.name} ${archive.usage}`, archive.name);
+
+/** Beside its place until it is whole and was read back: a file of this name is one that can be imported. */
+async function exportOne(context: Context, args: Arguments): Promise<number> {
+  const [, sandbox_id = ""] = takePositionals(archive, args, 2, 2);
+  const target = resolve(context.cwd, args.get("output") ?? `${sandbox_id}.drover.tar`);
+  const answer = await connect(context, args).exportArchive({ params: { sandbox_id } }, { signal: context.signal });
+  const draft = `${target}.part`;
+  try {
+    const file = await open(draft, "w", 0o600);
+    try {
+      if (answer.body !== null) for await (const chunk of answer.body) await file.write(chunk);
+    } finally {
+      await file.close();
+    }
+    const { readArchive } = await import("@drover/server");
+    const { head, seal, events } = await readArchive(createReadStream(draft));
+    await rename(draft, target);
+    if (args.has("json")) context.print(JSON.stringify({ file: target, events, head, seal }, null, 2));
+    else context.print(`${target}\n${events} events, head ${head}`);
+    return EXIT.ok;
+  } catch (error) {
+    await rm(draft, { force: true });
+    throw error;
+  }
+}
+
+async function read(context: Context, args: Arguments) {
+  const [, given = ""] = takePositionals(archive, args, 2, 2);
+  const path = resolve(context.cwd, given);
+  const { readArchive } = await import("@drover/server");
+  return { path, ...(await readArchive(createReadStream(path))) };
+}
+
+async function verify(context: Context, args: Arguments): Promise<number> {
+  const wanted = args.get("head");
+  const { session, events, head, seal, files } = await read(context, args);
+  if (wanted !== undefined && wanted !== head) {
+    context.warn(`This is another archive: its head is ${head}`);
+    return EXIT.failed;
+  }
+  const found = {
+    sandbox_id: session.sandbox.id,
+    state: session.sandbox.state,
+    events,
+    files: files.length,
+    head,
+    seal,
+  };
+  if (args.has("json")) context.print(JSON.stringify(found, null, 2));
+  else
+    context.print(
+      `${found.sandbox_id} (${found.state}): ${events} events in ${files.length} files, as they were written\nhead ${head}`,
+    );
+  return EXIT.ok;
+}
+
+async function importOne(context: Context, args: Arguments): Promise<number> {
+  const { path, seal } = await read(context, args);
+  const project_id = args.get("project");
+  const input = { params: { archive_id: seal }, query: project_id === undefined ? {} : { project_id } };
+  const made = await connect(context, args).importArchive(input as never, {
+    bytes: await openAsBlob(path),
+    signal: context.signal,
+  });
+  context.print(args.has("json") ? JSON.stringify(made, null, 2) : made.id);
+  return EXIT.ok;
+}
+
+const DEEDS: Readonly<Record<string, (context: Context, args: Arguments) => Promise<number>>> = {
+  export: exportOne,
+  verify,
+  import: importOne,
+};
+
+export const archive: Verb = {
+  name: "archive",
+  summary: "A session as one file: export it, verify it, import it elsewhere.",
+  usage: "export <id> | verify <file> | import <file>",
+  isRemote: true,
+  flags: [
+    { name: "output", short: "o", value: "path", doc: "With export: where to write it (<id>.drover.tar)." },
+    { name: "head", value: "hash", doc: "With verify: the head that was written down when it was made." },
+    { name: "project", value: "id", doc: "With import: the project it is to belong to." },
+  ],
+  details:
+    "Verify needs no server: any byte that was changed, left out, added or moved is noticed, and it exits with 1. An imported session is a finished run that can be read and replayed. See docs/ARCHIVE.md.",
+  async run(context, args) {
+    const deed = DEEDS[args.positionals[0] ?? ""];
+    if (deed === undefined) throw refuse();
+    return deed(context, args);
+  },
+};

@@ -1,0 +1,37 @@
+/** Sessions as files, out of one server and into another; and those that are kept no longer. */
+import { z } from "zod";
+import { endpoint } from "../endpoint.ts";
+import { ArtifactId, ProjectId, SandboxId } from "../ids.ts";
+import { Retention, RetentionReport } from "../resources/retention.ts";
+import { Sandbox } from "../resources/sandbox.ts";
+
+export const archiveEndpoints = {
+  exportArchive: endpoint({
+    method: "GET",
+    path: "/sandboxes/:sandbox_id/archive",
+    access: "person",
+    verb: "operate",
+    summary: "The whole session as one file, secrets masked; see docs/ARCHIVE.md.",
+    params: z.object({ sandbox_id: SandboxId }),
+  }),
+  /** Named by its own hash: sent twice it is there once. */
+  importArchive: endpoint({
+    method: "PUT",
+    path: "/archives/:archive_id",
+    access: "person",
+    verb: "operate",
+    summary: "Keep an archive as a finished run. The address ends with its seal; the body is the file.",
+    params: z.object({ archive_id: ArtifactId }),
+    query: z.strictObject({ project_id: ProjectId.optional() }),
+    reply: Sandbox,
+  }),
+  applyRetention: endpoint({
+    method: "POST",
+    path: "/retention",
+    access: "person",
+    verb: "administer",
+    summary: "Remove sessions that their projects keep no longer, now instead of within the hour; or only say which.",
+    body: Retention.default({ dry_run: false }),
+    reply: RetentionReport,
+  }),
+} as const;
