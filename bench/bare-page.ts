@@ -68,14 +68,18 @@ function runBarePage(sandboxId: string, rows: number, parts: number): void {
           `ws://${location.host}/api/v1/ws/events?entity_types=sandbox&entity_ids=${sandboxId}&after_seq=${page.events[0]?.seq ?? 0}`,
         );
         let isDue = false;
+        let seq = 0;
         socket.addEventListener("message", ({ data }) => {
-          const frame = JSON.parse(String(data)) as { type: string; event_type: string };
+          const frame = JSON.parse(String(data)) as { type: string; event_type: string; seq: number };
           if (frame.type !== "event") return;
           take([frame]);
+          seq = frame.seq;
           if (isDue) return;
           isDue = true;
           setTimeout(() => {
             isDue = false;
+            // Or the server holds back.
+            socket.send(JSON.stringify({ type: "ack", seq }));
             requestAnimationFrame(draw);
           }, 184);
         });
