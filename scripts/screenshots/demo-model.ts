@@ -20,6 +20,14 @@ function judge(request: ModelRequest): ModelTurn {
       ? "It runs the same failing test again and again without a change in between."
       : "It reads, changes and tests in small steps towards what was asked.",
     current_focus: isLooping ? "the checkout's test" : "the change that was asked for",
+    accumulated_goal: isLooping ? "The checkout survives a time-out of the payment." : "What was asked, with tests.",
+    details: {
+      phase_alignment: "implementation, as it should be",
+      constraint_violations: [],
+      missing_steps: isLooping ? ["look at the handler of the time-out"] : [],
+      progress_indicators: isLooping ? [] : ["the tests it wrote pass"],
+      risk_factors: isLooping ? ["the same command five times"] : [],
+    },
     evidence: seqs.slice(-3),
   };
   return request.toolNames.includes("json")

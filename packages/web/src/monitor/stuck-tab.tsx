@@ -14,6 +14,7 @@ import { cx } from "../ui/class-names.ts";
 import { Empty } from "../ui/empty.tsx";
 import { Listing } from "../ui/listing.tsx";
 import { notify } from "../ui/notify.ts";
+import { ticketsQuery } from "../work/queries.ts";
 import { SandboxName, useTitles } from "./evidence.tsx";
 import { diagnosesQuery, stuckTicketsQuery } from "./queries.ts";
 import { Score } from "./words.tsx";
@@ -38,10 +39,11 @@ const STATUSES: Readonly<Record<DiagnosticRun["status"], { readonly word: string
 export function StuckTab() {
   const stuck = useQuery(stuckTicketsQuery);
   const runs = useQuery(diagnosesQuery);
+  const tickets = useQuery(ticketsQuery(undefined));
   const sandboxes = useTitles();
   const titles = new Map([
     ...sandboxes,
-    ...(stuck.data?.items ?? []).map((ticket) => [ticket.ticket_id as string, ticket.title] as const),
+    ...(tickets.data?.items ?? []).map((ticket) => [ticket.id as string, ticket.title] as const),
   ]);
   return (
     <>
