@@ -21,6 +21,16 @@ test("a sandbox is made, shown with its limits, paused, resumed and terminated",
   expect(await about.textContent()).toMatch(/isolationnamespaces/);
   expect(await page.getByText("isolation: unsafe").count()).toBe(0);
 
+  await page.getByRole("button", { name: "Open preview" }).click();
+  const preview = page.getByRole("dialog", { name: "Open preview" });
+  await preview.getByLabel("Port").fill("many");
+  await preview.getByText("A number from 1 to 65535.").waitFor();
+  await preview.getByLabel("Port").fill("3456");
+  await preview.getByRole("button", { name: "Open", exact: true }).click();
+  await preview.getByText("Nothing listens on port 3456 yet.").waitFor();
+  await page.keyboard.press("Escape");
+  await preview.waitFor({ state: "detached" });
+
   await page.getByRole("button", { name: "Pause" }).click();
   await page.locator("[data-state=paused]").waitFor();
   expect((await client.getSandbox({ params: { sandbox_id: id } })).state).toBe("paused");

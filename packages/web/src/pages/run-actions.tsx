@@ -8,6 +8,7 @@ import { queryClient, sandboxQuery } from "../data/queries.ts";
 import { Button } from "../ui/button.tsx";
 import { Confirm } from "../ui/confirm.tsx";
 import { notify } from "../ui/notify.ts";
+import { PreviewButton } from "./preview-button.tsx";
 
 export function RunActions({ sandbox }: { readonly sandbox: Sandbox }) {
   if (TERMINAL_SANDBOX_STATES.has(sandbox.state)) return null;
@@ -15,6 +16,7 @@ export function RunActions({ sandbox }: { readonly sandbox: Sandbox }) {
   const isOurs = sandbox.provider !== "external";
   return (
     <>
+      {isOurs && sandbox.state === "running" && <PreviewButton sandbox={sandbox} />}
       {isOurs && sandbox.state === "running" && <Pause sandbox={sandbox} />}
       {isOurs && sandbox.state === "paused" && <Resume sandbox={sandbox} />}
       <Terminate sandbox={sandbox} />
