@@ -113,6 +113,45 @@ describe("who may have sandboxes here", () => {
     expect((await mine.info(ref, signal))?.state).toBe("running");
   });
 
+  test("a connection from inside is taken over by its own owner, once, and by nobody else", async () => {
+    const [mine, theirs] = [await host.createToken("operator"), await host.createToken("operator")];
+    const provider = await openRemote({ url: host.url, token: mine.token, base: join(folder, "taken") });
+    const spec = toSpec();
+    const ref = await provider.ensure(spec, signal);
+    onTestFinished(async () => {
+      await provider.destroy(ref, signal);
+      await provider.close();
+    });
+    const dial = ({ token }: { readonly token: string }, query = "") =>
+      new WebSocket(`${host.url.replace("http", "ws")}${HOSTED_PATH}${query}`, {
+        headers: { authorization: `Bearer ${token}` },
+      });
+    const relay = dial(mine);
+    relay.once("open", () => relay.send(JSON.stringify({ op: "relay", key: spec.key })));
+    const said: string[] = [];
+    relay.on("message", (data: Buffer) => said.push(data.toString()));
+    await expect.poll(() => said.join()).toContain("ready");
+    const program = 'require("node:net").connect("/run/cp/api.sock").pipe(process.stdout)';
+    const inside = collect(provider.exec(ref, { argv: ["node", "-e", program] }, signal));
+    await expect.poll(() => said.length).toBe(2);
+    const query = `?connection=${JSON.parse(said[1] ?? "").id}`;
+    const refused = async (token: { readonly token: string }) => {
+      const [, response] = await once(
+        dial(token, query).on("error", () => undefined),
+        "unexpected-response",
+      );
+      return response.statusCode;
+    };
+    expect(await refused(theirs)).toBe(404);
+    const taken = dial(mine, query);
+    await once(taken, "open");
+    expect(await refused(mine)).toBe(404);
+    taken.send(Buffer.from("for its owner"));
+    taken.close();
+    expect((await inside).stdout.toString()).toBe("for its owner");
+    relay.terminate();
+  });
+
   test("what is no request is refused, and the server goes on", async () => {
     const answers = await Promise.all(
       ["{", "null", '{"op":"nothing"}', '{"op":"exec","key":"../x","argv":["a"]}', Buffer.from([1, 2])].map(
