@@ -208,9 +208,7 @@ describe("containers", () => {
   });
 });
 
-/** What the attacks cannot tell from what an engine does by itself: the words in which it is asked.
- *  Broken on purpose, each seen here: a container that is privileged or has a device; one that keeps capabilities or the engine's filter; one with
- *  the host's control groups, processes or IPC, or without a limit; a directory handed to the engine instead of to our script. */
+/** What the attacks cannot tell from what an engine does by itself: the words in which it is asked. */
 describe("what an engine is asked", () => {
   const signal = new AbortController().signal;
   let words: string[];

@@ -1,6 +1,4 @@
-/** Sandboxes of another Drover keep what every provider promises; nobody has them who may not, and a whole run comes back through the relay.
- *  Broken on purpose, each seen here: a token of one project served; keys of one owner found by another; a connection taken by another owner;
- *  the relay not dialled again; the token handed in. */
+/** Sandboxes of another Drover keep what every provider promises; nobody has them who may not, and a whole run comes back through the relay. */
 import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
 import { connect, createServer, type AddressInfo, type Socket } from "node:net";

@@ -1,7 +1,7 @@
 /** A port of a sandbox in a browser: let in by a link that works once, at an origin of its own, with hostile programs inside and hostile pages outside.
- *  Broken on purpose, each seen here: a ticket that works twice, or for another port; a cookie good for another preview; our cookies or tokens passed
- *  in; cookies for a name above, or of our names, passed out; a redirect to the inside's own address left as it is; requests of other sites answered;
- *  a revoked token still let in; a preview's host answered by the API. */
+ *  Broken on purpose, each seen here: a ticket good for another port; a cookie good for another preview; our cookies passed in;
+ *  cookies for a name above, or of our names, passed out; a redirect to the inside's own address left as it is; requests of other sites answered;
+ *  a revoked token still let in. */
 import { once } from "node:events";
 import { request as requestHttp, type IncomingHttpHeaders } from "node:http";
 import { text } from "node:stream/consumers";
