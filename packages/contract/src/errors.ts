@@ -62,7 +62,7 @@ export const ERRORS = {
   "artifact.mismatch": { status: 422, retry: false, title: "The bytes do not match the address" },
   "checkpoint.not_found": { status: 404, retry: false, title: "No checkpoint of the files was kept by then" },
   "resume.nothing": { status: 409, retry: false, title: "Nothing is left that could be gone on with" },
-  "archive.invalid": { status: 422, retry: false, title: "This is not an archive as it was written" },
+  "archive.invalid": { status: 422, retry: false, title: "The archive is damaged" },
   "checkpoint.unreadable": { status: 422, retry: false, title: "The checkpoint cannot be read" },
   "share.not_found": { status: 404, retry: false, title: "No such link" },
   "message.not_found": { status: 404, retry: false, title: "No such message" },

@@ -111,7 +111,7 @@ export const agentEndpoints = {
     method: "POST",
     path: "/agents/:sandbox_id/heartbeat",
     access: "worker",
-    summary: "The agent is alive; the checksum, where there is one, is SHA-256 over the rest as JSON with sorted keys.",
+    summary: "The agent is alive.",
     params: agentRef,
     body: AgentBeat,
     reply: z.object({

@@ -28,7 +28,7 @@ export const coordinationEndpoints = {
     path: "/tasks/:task_id/generate-title",
     access: "person",
     verb: "operate",
-    summary: "Name a task by what its description says: by the judge's model where there is one, else by rule.",
+    summary: "Name a task by what its description says.",
     params: taskRef,
     body: z.strictObject({ context: z.string().min(1).max(10_000).optional() }).default({}),
     reply: NamedTask,

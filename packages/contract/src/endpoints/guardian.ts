@@ -45,7 +45,7 @@ export const guardianEndpoints = {
     path: "/monitor/conductor",
     access: "person",
     verb: "read",
-    summary: "How the running agents stood together: coherence, duplicate work, recommendations; newest first.",
+    summary: "How the running agents stood together, newest first.",
     query: z.strictObject({ ...Paging }),
     reply: page(ConductorAnalysis),
   }),

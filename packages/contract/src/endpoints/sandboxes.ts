@@ -59,7 +59,7 @@ export const sandboxEndpoints = {
     path: "/demo",
     access: "person",
     verb: "operate",
-    summary: "Start a sandbox in which a demo agent works: one that plays a script, or Claude on recorded answers.",
+    summary: "Start a sandbox in which a demo agent works.",
     body: z
       .strictObject({ project_id: ProjectId.optional(), runtime: z.enum(["scripted", "claude"]).optional() })
       .default({}),

@@ -91,9 +91,9 @@ export async function applyRetention(
       ended_at: ended_at.toISOString(),
       events,
     }));
-    return { dry_run: true, items };
+    return { items };
   }
   const items = await decide(deps, actor.tokenId, projectId);
   for (const { sandbox_id } of items) await emptySession(deps, sandbox_id, signal);
-  return { dry_run: false, items };
+  return { items };
 }

@@ -213,7 +213,7 @@ const BODIES: { readonly [Name in EndpointName]: Readonly<Record<string, unknown
   putArtifact: undefined,
   exportArchive: undefined,
   importArchive: undefined,
-  applyRetention: { dry_run: true },
+  applyRetention: {},
   getArtifact: undefined,
   getFileDiff: undefined,
   sendMessage: { content: "a rejected message" },
