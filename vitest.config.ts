@@ -63,7 +63,7 @@ const KINDS: readonly Kind[] = [
     atOnce: 2,
   },
   { name: "containers", include: CONTAINERS, testSeconds: 180, hookSeconds: 180, atOnce: 1 },
-  { name: "e2e", include: ["packages/testkit/src/e2e/**/*.test.ts"], testSeconds: 240, hookSeconds: 120, atOnce: 1 },
+  { name: "e2e", include: ["packages/testkit/src/e2e/**/*.test.ts"], testSeconds: 240, hookSeconds: 120, atOnce: 2 },
   /** Real agents, installed from npm on first use. */
   {
     name: "agents",

@@ -143,7 +143,6 @@ test("garbage on the control socket ends its connection, and the supervisor goes
   }
 });
 
-/** Broken on purpose, seen here: links followed by what writes inside. */
 test("what is uploaded lies where its path says: a link on the way, or at its end, is refused", async () => {
   const { provider, close } = await openLocal();
   const ref = await provider.ensure({ key: unique("linked"), labels: {}, limits: LIMITS, env: {} }, signal);

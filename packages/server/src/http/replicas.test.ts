@@ -1,7 +1,7 @@
 /** Two servers on one database, each with a data directory of its own: what only one of them can do is reached through both.
  *
  *  Broken on purpose, each seen to fail here: requests not handed on, storage not shared, the turn given to everybody, a replica that
- *  adopts what another made, a server that leaves without waiting for its requests, a request line that says where it is handed on to. */
+ *  adopts what another made, a request line that says where it is handed on to. */
 import { createHash } from "node:crypto";
 import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { request } from "node:http";

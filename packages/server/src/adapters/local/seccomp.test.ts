@@ -1,6 +1,5 @@
 /** The filter of system calls, run as the kernel runs it.
- *  Broken on purpose, each seen here: calls of another architecture or of the x32 numbers let through; calls newer than the table let through; one
- *  refused call left out; families of sockets not looked at. */
+ *  Broken on purpose, each seen here: calls of another architecture let through; calls newer than the table and the x32 numbers let through. */
 import { describe, expect, test } from "vitest";
 import { DENIED, FAMILIES, LAST_KNOWN } from "../system-calls.ts";
 import { buildSeccompFilter } from "./seccomp.ts";

@@ -1,9 +1,9 @@
 /** Each layer that holds a sandbox, read from outside in the kernel's own tables: one that another layer covers is missed here, not in an attack.
- *  Broken on purpose, each seen here: any one namespace left out; the root's capabilities kept by the shell before bubblewrap; /run/cp, /opt/drover,
- *  /etc, /usr, /proc/sys or the root mounted writable; /tmp without a size; the server's environment passed to bubblewrap; no filter; the limit of
- *  processors or processes not written; the shell's limits of processes, file sizes and cores left out; the uid of the server. Seen in the attacks
- *  and the suite, each with the self-test switched off: no filter, no uid, the host's /tmp, /etc, processes, IPC or network, a writable root, no
- *  limit of memory, processes or disk, links followed. The self-test itself left out: `self-test.test.ts`. */
+ *  Broken on purpose, each seen here: the namespace of processes, IPC, names or network left out; the root's capabilities kept by the shell before bubblewrap; /run/cp, /opt/drover,
+ *  /usr, /proc/sys or the root mounted writable; the server's environment passed to bubblewrap; no filter; the limit of
+ *  processors or processes not written; the shell's limits of processes, file sizes and cores left out. Seen in the attacks
+ *  and the suite, each with the self-test switched off: no filter, no uid of its own, the host's /tmp, /etc, processes, IPC or network, a writable root, no
+ *  limit of memory, processes or disk. The self-test itself left out: `self-test.test.ts`. */
 import { existsSync } from "node:fs";
 import { readFile, readlink } from "node:fs/promises";
 import { join } from "node:path";
