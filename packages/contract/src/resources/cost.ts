@@ -10,6 +10,7 @@ const Usd = z.number().nonnegative();
 const ScopeId = z.string().min(1).max(200);
 
 export const ModelProtocolName = z.enum(["anthropic", "openai", "gemini"]);
+export type ModelProtocolName = z.infer<typeof ModelProtocolName>;
 
 export const CostRecord = z.object({
   id: CostRecordId,

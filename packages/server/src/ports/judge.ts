@@ -1,12 +1,17 @@
 /** A model that the server itself asks: to judge runs, to compare them, to name tasks. */
-import type { ModelProtocol, TokenUsage } from "@drover/core";
-import type { DuplicateAnswer, TitleAnswer, VerdictAnswer } from "@drover/contract";
+import type { DuplicateAnswer, ModelProtocolName, TitleAnswer, VerdictAnswer } from "@drover/contract";
 
 /** A call that was answered, usefully or not: it has to be paid for. */
 export interface ModelUse {
-  readonly provider: ModelProtocol;
+  readonly provider: ModelProtocolName;
   readonly model: string;
-  readonly usage: TokenUsage;
+  /** Tokens; `input` is without what was read from or written to a cache. */
+  readonly usage: {
+    readonly input: number;
+    readonly output: number;
+    readonly cacheRead: number;
+    readonly cacheWrite: number;
+  };
 }
 
 export interface Asked<T> {

@@ -1,11 +1,16 @@
 /** A collector of traces. */
-import type { RunSpan } from "@drover/core";
-
 /** A span with its place in a trace: 32 and 16 hexadecimal digits, as OpenTelemetry has them. */
-export interface IdentifiedSpan extends Omit<RunSpan, "key" | "parent"> {
+export interface IdentifiedSpan {
   readonly traceId: string;
   readonly spanId: string;
   readonly parentSpanId: string | null;
+  readonly name: string;
+  readonly kind: "internal" | "client";
+  readonly startMs: number;
+  readonly endMs: number;
+  readonly attributes: Readonly<Record<string, string | number | boolean>>;
+  /** Why it failed, if it did. */
+  readonly error: string | null;
 }
 
 /** Contract: `send` resolves to undefined when the collector took all of them, else to why not; it never throws and never takes longer than

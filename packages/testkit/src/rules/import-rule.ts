@@ -22,7 +22,7 @@ const RULES: Readonly<Record<string, Rule>> = {
   web: { packages: ["contract", "client", "npm"], places: [] },
   testkit: { packages: "all", places: "all" },
 
-  "server/ports": { packages: ["contract", "core", "node"], places: [] },
+  "server/ports": { packages: ["contract", "node"], places: [] },
   "server/store": { packages: ["contract", "core", "node", "zod"], places: ["server/ports"] },
   "server/app": {
     packages: ["contract", "core", "node", "zod"],
