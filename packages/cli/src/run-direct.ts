@@ -77,6 +77,7 @@ async function prepare(
     mode,
     config: { ...config, ...sizes },
     env,
+    runtime: args.get("runtime"),
     image: args.get("image"),
     snapshot: args.get("snapshot"),
     signal,

@@ -160,7 +160,7 @@ export function createDirectExecutor(options: DirectOptions): Executor {
         provider: workspace.mode,
         runtime: options.runtime ?? "scripted",
       });
-      const env = { ...entrance.env, ...(await toIsolationEnv(workspace)) };
+      const env = { ...entrance.env, ...(await toIsolationEnv(workspace)), AGENTS_DIR: workspace.agentsDir };
       const worker = await ensureWorker(workspace.provider, workspace.ref, WORKER_BUNDLE, signal);
       await workspace.provider.startDetached(workspace.ref, toWorkerCommand(worker, env, stateDir), signal);
       let isOver = false;

@@ -98,6 +98,13 @@ test("an agent works in a sandbox of its own and says what a worker says; the ne
   expect(stdout).not.toContain("worker.mjs");
 });
 
+test("an agent that is not installed is refused with what to do, before anything is made", async () => {
+  const nothing = await mkdtemp(join(tmpdir(), "drover-direct-agents-"));
+  const opened = openWorkspace({ mode: "local", config: { ...config, agentsDir: nothing }, runtime: "claude" });
+  await expect(opened).rejects.toThrow("drover agents install claude");
+  await rm(nothing, { recursive: true });
+});
+
 test("the command runs one task without a server, and leaves nothing behind", async () => {
   const folder = await mkdtemp(join(tmpdir(), "drover-direct-cli-"));
   const script = join(folder, "script.json");

@@ -9,6 +9,8 @@ export interface WorkspaceOptions {
   readonly mode: WorkspaceMode;
   readonly config: Config;
   readonly env?: Readonly<Record<string, string>>;
+  /** An installed agent, which is shown inside. */
+  readonly runtime?: string | undefined;
   readonly image?: string | undefined;
   readonly snapshot?: string | undefined;
   readonly signal?: AbortSignal;

@@ -6,11 +6,15 @@ import { join, resolve } from "node:path";
 import { AppError, type Config, SandboxId } from "@drover/contract";
 import {
   checkOut,
+  ensureAgentInside,
+  findAgentMounts,
   openDaytona,
   openDocker,
   openGitMirrors,
   openLocalProvider,
+  openNpmPackages,
   openText,
+  requireRuntime,
   type SandboxLimits,
   type SandboxProvider,
   type SandboxRef,
@@ -30,6 +34,8 @@ export interface SandboxWorkspace extends Workspace {
   readonly id: SandboxId;
   readonly provider: SandboxProvider;
   readonly ref: SandboxRef;
+  /** Where installed agents are seen inside. */
+  readonly agentsDir: string;
 }
 
 export interface SandboxWorkspaceOptions {
@@ -37,6 +43,8 @@ export interface SandboxWorkspaceOptions {
   readonly config: Config;
   /** Variables that everything inside sees; never a secret. */
   readonly env?: Readonly<Record<string, string>>;
+  /** An installed agent, which is shown inside. */
+  readonly runtime?: string | undefined;
   readonly image?: string | undefined;
   readonly snapshot?: string | undefined;
   /** Below it what the provider keeps on this machine; a directory of its own unless told. */
@@ -79,6 +87,10 @@ function openProvider({ mode, config }: SandboxWorkspaceOptions, root: string): 
 export async function openSandboxWorkspace(options: SandboxWorkspaceOptions): Promise<SandboxWorkspace> {
   const root = options.root ?? (await mkdtemp(join(tmpdir(), "drover-direct-")));
   const id = SandboxId.parse(`drover-${randomBytes(4).toString("hex")}-${randomBytes(3).toString("hex")}`);
+  const { config, signal = NEVER } = options;
+  const directory = resolve(config.agentsDir ?? join(config.dataDir, "agents"));
+  const installed = { agents: openNpmPackages({ directory, env: {}, log: SILENT }) };
+  const wanted = { runtime: options.runtime ?? null };
   let provider: SandboxProvider | undefined;
   let ref: SandboxRef | undefined;
   const end = async () => {
@@ -87,19 +99,22 @@ export async function openSandboxWorkspace(options: SandboxWorkspaceOptions): Pr
     if (options.root === undefined) await rm(root, { recursive: true, force: true, maxRetries: 5 });
   };
   try {
+    await requireRuntime(installed, options.runtime);
     provider = await openProvider(options, root);
     ref = await provider.ensure(
       {
         key: `${id}-g1`,
         labels: { "drover.installation": "direct", "drover.sandbox": id, "drover.generation": "1" },
-        limits: toLimits(options.config),
+        limits: toLimits(config),
         env: options.env ?? {},
+        ...(await findAgentMounts(installed, provider, wanted)),
         ...(options.image === undefined ? {} : { image: options.image }),
         ...(options.snapshot === undefined ? {} : { snapshot: options.snapshot }),
       },
-      options.signal ?? NEVER,
+      signal,
     );
-    return toWorkspace(options.mode, id, provider, ref, root, end);
+    const agentsDir = await ensureAgentInside(installed, provider, ref, wanted, signal);
+    return { ...toWorkspace(options.mode, id, provider, ref, root, end), agentsDir };
   } catch (error) {
     await end().catch(() => undefined); // why it could not be made is what counts
     throw error;
@@ -113,7 +128,7 @@ function toWorkspace(
   ref: SandboxRef,
   root: string,
   end: () => Promise<void>,
-): SandboxWorkspace {
+): Omit<SandboxWorkspace, "agentsDir"> {
   let ended: Promise<void> | undefined;
   const dispose = () => (ended ??= end());
   return {

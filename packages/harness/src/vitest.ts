@@ -17,19 +17,25 @@ export interface HarnessAgent {
   ): Promise<AgentRun>;
 }
 
+export interface HarnessOptions {
+  readonly mode?: SandboxWorkspace["mode"];
+  /** An installed agent that tests want to run. */
+  readonly runtime?: string;
+}
+
 /** Each fixture is made only where a test asks for it. */
-export const createHarnessTest = (config: Config, mode: SandboxWorkspace["mode"] = "local") =>
+export const createHarnessTest = (config: Config, { mode = "local", runtime }: HarnessOptions = {}) =>
   base.extend<{
     $test: { workspace: SandboxWorkspace; agent: HarnessAgent };
     $file: { sharedWorkspace: SandboxWorkspace };
   }>({
     workspace: async ({}, use) => {
-      await using workspace = await openSandboxWorkspace({ mode, config });
+      await using workspace = await openSandboxWorkspace({ mode, config, runtime });
       await use(workspace);
     },
     sharedWorkspace: [
       async ({}, use) => {
-        await using workspace = await openSandboxWorkspace({ mode, config });
+        await using workspace = await openSandboxWorkspace({ mode, config, runtime });
         await use(workspace);
       },
       { scope: "file" },
@@ -37,7 +43,7 @@ export const createHarnessTest = (config: Config, mode: SandboxWorkspace["mode"]
     agent: async ({ workspace }, use) => {
       const run: HarnessAgent["run"] = async (task, { timeoutMs, signal, ...options } = {}) => {
         const events: RunEvent[] = [];
-        const result = await createDirectExecutor({ workspace, config, ...options }).execute(task, {
+        const result = await createDirectExecutor({ workspace, config, runtime, ...options }).execute(task, {
           onEvent: (event) => void events.push(event),
           ...(timeoutMs === undefined ? {} : { timeoutMs }),
           ...(signal === undefined ? {} : { signal }),

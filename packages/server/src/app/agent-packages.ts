@@ -6,6 +6,8 @@ import type { SandboxRow } from "../store/sandboxes.ts";
 import type { Person } from "./credential.ts";
 import type { Deps } from "./deps.ts";
 
+type Installed = Pick<Deps, "agents">;
+
 /** Where an agent is put that neither a mount nor the image brings. */
 const BROUGHT = "/tmp/drover/agents";
 
@@ -42,7 +44,7 @@ export async function removeAgentPackage(deps: Deps, actor: Person, name: AgentN
 }
 
 /** Refuses a runtime whose agent is not here, and says what to do about it. */
-export async function requireRuntime(deps: Deps, runtime: string | undefined): Promise<void> {
+export async function requireRuntime(deps: Installed, runtime: string | undefined): Promise<void> {
   if (runtime === undefined || !isAgentName(runtime) || (await deps.agents.find(runtime)) !== undefined) return;
   const { title, version } = AGENT_PINS[runtime];
   const detail = `${title} ${version} is not installed; install it with: drover agents install ${runtime} (or POST /api/v1/agents/packages/${runtime}/install)`;
@@ -51,7 +53,7 @@ export async function requireRuntime(deps: Deps, runtime: string | undefined): P
 
 /** What the provider is to show inside, for a runtime that needs an agent. */
 export async function findAgentMounts(
-  deps: Deps,
+  deps: Installed,
   provider: SandboxProvider,
   { runtime }: Pick<SandboxRow, "runtime">,
 ): Promise<{ readonly agents?: readonly AgentMount[] }> {
@@ -68,7 +70,7 @@ async function run(provider: SandboxProvider, ref: SandboxRef, argv: [string, ..
 
 /** The directory of agents inside: mounted or in the image, else ours, packed and uploaded. */
 export async function ensureAgentInside(
-  deps: Deps,
+  deps: Installed,
   provider: SandboxProvider,
   ref: SandboxRef,
   { runtime }: Pick<SandboxRow, "runtime">,

@@ -109,16 +109,19 @@ async function insertOne(
   const from = input.resume_at_seq === undefined ? SandboxId.safeParse(input.resume_from).data : undefined;
   // A copy of an earlier moment is another run: what was said to the first stays with it.
   const drafts = from === undefined ? made : [...made, ...(await copyUnread(tx, deps, from, row))];
-  if (input.provider !== "external") return toSandbox(toAppended(row, await append(drafts)), deps.clock.now());
+  if (input.provider !== "external") return toNew(toAppended(row, await append(drafts)), deps);
   const token = deps.ids.secret("sandbox");
   await insertSandboxToken(tx, hashSecret(token), row.id, row.generation, "worker");
   const appended = await append(drafts);
   return {
-    ...toSandbox({ ...toAppended(row, appended), state: "creating", state_cause: "external" }, deps.clock.now()),
+    ...toNew({ ...toAppended(row, appended), state: "creating", state_cause: "external" }, deps),
     worker_token: token,
     worker_env: toWorkerEnv(deps, row.id, token),
   };
 }
+
+/** Its branch is as new as itself: nobody has asked for it to be merged. */
+const toNew = (row: SandboxRow, deps: Deps): Sandbox => ({ ...toSandbox(row, deps.clock.now()), pull_request: null });
 
 /** The row as its own first events left it, so that a new sandbox is told as the next read would. */
 function toAppended(row: SandboxRow, events: readonly EventRow[]): SandboxRow {
