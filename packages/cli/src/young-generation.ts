@@ -4,7 +4,7 @@ import { PerformanceObserver } from "node:perf_hooks";
 import { getHeapSpaceStatistics, setFlagsFromString } from "node:v8";
 
 /** Of both halves together; it may double once more before somebody looks. */
-const ENOUGH_BYTES = 16 * 1024 * 1024;
+const ENOUGH_BYTES = 64 * 1024 * 1024;
 
 const readSize = (): number =>
   getHeapSpaceStatistics().find(({ space_name }) => space_name === "new_space")?.space_size ?? 0;
@@ -16,10 +16,10 @@ export const holdYoungGeneration = (): void => growBy(1);
 
 /** From here on it doubles where much survives, until it is large enough. `--max-semi-space-size` would say the same, but only to whoever
  *  starts Node, and that is not us. */
-export function boundYoungGeneration(): void {
+export function boundYoungGeneration(enoughBytes: number = ENOUGH_BYTES): void {
   growBy(2);
   const observer = new PerformanceObserver(() => {
-    if (readSize() < ENOUGH_BYTES) return;
+    if (readSize() < enoughBytes) return;
     growBy(1);
     observer.disconnect();
   });

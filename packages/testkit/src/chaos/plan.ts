@@ -2,13 +2,11 @@
 import { FAULT_POINTS as SERVER_POINTS, type FaultPoint as ServerPoint } from "../../../server/src/ports/fault.ts";
 import { FAULT_POINTS as WORKER_POINTS, type FaultPoint as WorkerPoint } from "../../../worker/src/fault.ts";
 import { createChance, type Chance } from "../chance.ts";
-import type { StatementFate } from "./server-under-fire.ts";
 
 export type Kill =
   | { readonly who: "worker" }
   | { readonly who: "server"; readonly awayMs?: number }
   | { readonly who: "server"; readonly at: ServerPoint; readonly nth: number }
-  | { readonly who: "server"; readonly inFlight: StatementFate }
   | { readonly who: "postgres"; readonly part: "postmaster" | "backend" };
 
 /** An action, and the round of the script at which it is done: as soon as a subscriber has seen that round. */
@@ -68,8 +66,7 @@ const toServerKill = (chance: Chance, at: ServerPoint): Kill => ({
 function pickKill(chance: Chance): Kill {
   const die = chance.int(1, 100);
   if (die <= 40) return { who: "worker" };
-  if (die <= 50) return { who: "server" };
-  if (die <= 55) return { who: "server", inFlight: chance.isIn(50) ? "ends" : "dies" };
+  if (die <= 55) return { who: "server" };
   if (die <= 75) return toServerKill(chance, chance.pick(SERVER_POINTS));
   return { who: "postgres", part: die <= 90 ? "postmaster" : "backend" };
 }
@@ -117,23 +114,7 @@ const toHoldingPlan = (chance: Chance): Partial<Plan> => ({
   ]),
 });
 
-/** The server dies while its statement is with Postgres, early in a long script: there is always a next one to be sent. */
-const toFlightPlan = (inFlight: StatementFate) => (): Partial<Plan> => ({
-  segments: 2,
-  rounds: 16,
-  faults: [],
-  deeds: [{ segment: 1, round: 2, lateMs: 0, what: { kill: { who: "server", inFlight } } }],
-});
-
-const SPECIAL = [
-  toHoldingPlan,
-  toTornPlan,
-  toOwingPlan,
-  toTornPlan,
-  toOwingPlan,
-  toFlightPlan("ends"),
-  toFlightPlan("dies"),
-];
+const SPECIAL = [toHoldingPlan, toTornPlan, toOwingPlan, toTornPlan, toOwingPlan];
 
 export function toPlan(seed: number, index: number): Plan {
   const chance = createChance(Math.imul(seed, 31) + index * 7_919);

@@ -128,7 +128,6 @@ test(`replicas die under load: nothing is lost, nothing comes twice, ${TASKS} ta
       kill: refuse,
       killAt: refuse,
       killPostgres: refuse,
-      killInFlight: refuse,
     },
   };
   const runs: Run[] = [];

@@ -22,10 +22,7 @@ import { startWorkerUnderFire, type WorkerUnderFire } from "./worker-under-fire.
 
 export interface World {
   readonly directory: string;
-  readonly server: Pick<
-    ServerUnderFire,
-    "url" | "db" | "hopeless" | "ready" | "kill" | "killAt" | "killPostgres" | "killInFlight"
-  >;
+  readonly server: Pick<ServerUnderFire, "url" | "db" | "hopeless" | "ready" | "kill" | "killAt" | "killPostgres">;
   readonly tally: Tally;
   /** Subscribers of everything, which live as long as the test. */
   readonly watchers: readonly Watcher[];
@@ -103,7 +100,6 @@ async function kill({ server }: World, run: Run, what: Kill): Promise<void> {
   if (what.who === "worker") return run.worker.kill();
   await server.ready();
   if (what.who === "postgres") return server.killPostgres(what.part);
-  if ("inFlight" in what) return void (await server.killInFlight(what.inFlight));
   return "at" in what ? server.killAt(what.at, what.nth) : server.kill(what.awayMs);
 }
 
