@@ -60,7 +60,7 @@ const loadRunPage = () => import("./pages/run.tsx");
 const opened = /^\/sandboxes\/(?!new$)([^/]+)$/.exec(location.pathname)?.[1];
 if (location.pathname === "/") void loadWall();
 if (opened !== undefined) {
-  void loadRunPage().then(({ prepareRun }) => prepareRun(opened));
+  void loadRunPage();
   // Refused to who has no login: the page itself asks again and says so.
   client.getSandbox({ params: { sandbox_id: opened } }, { retries: 0 }).then(
     (sandbox) => queryClient.setQueryData(sandboxQuery(opened).queryKey, sandbox),

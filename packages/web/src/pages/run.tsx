@@ -53,8 +53,6 @@ const TimelineTab = lazy(() =>
 );
 const DetailsTab = lazy(() => import("../inside/details-tab.tsx").then((module) => ({ default: module.DetailsTab })));
 
-export { prepareRun } from "../data/use-run.ts";
-
 export function RunPage() {
   const { sandboxId } = useParams({ from: "/inside/sandboxes/$sandboxId" });
   // Another run is another page: nothing of the old one may stay.
