@@ -10,7 +10,11 @@ const RETRIES = process.env.CI === undefined ? 0 : 1;
 /** How long `expect.poll` looks for a fact. Nothing waits this long unless it fails. */
 const POLL_MS = 20_000;
 /** They start a dockerd, as root. */
-const CONTAINERS = ["packages/*/src/**/sandbox-docker.test.ts", "packages/testkit/src/hostile/docker.test.ts"];
+const CONTAINERS = [
+  "packages/*/src/**/sandbox-docker.test.ts",
+  "packages/harness/src/docker.test.ts",
+  "packages/testkit/src/hostile/docker.test.ts",
+];
 /** They start databases, sandboxes and workers, and kill them. */
 const PROCESSES = [
   "packages/server/src/adapters/{sandbox,postgres}-*.test.ts",
@@ -43,6 +47,8 @@ interface Kind {
   readonly hookSeconds: number;
   /** Files that run at once. Whole servers and browsers share two cores badly. */
   readonly atOnce: number;
+  /** Files of a worker share its modules: what takes a third of a file's time is loaded once. */
+  readonly shareModules?: boolean;
 }
 
 const KINDS: readonly Kind[] = [
@@ -52,7 +58,9 @@ const KINDS: readonly Kind[] = [
     exclude: ELSEWHERE,
     testSeconds: 60,
     hookSeconds: 60,
-    atOnce: 2,
+    // One more than there are cores: some wait for a time that passes by itself.
+    atOnce: 3,
+    shareModules: true,
   },
   {
     name: "processes",
@@ -61,6 +69,7 @@ const KINDS: readonly Kind[] = [
     testSeconds: 120,
     hookSeconds: 120,
     atOnce: 2,
+    shareModules: true,
   },
   { name: "containers", include: CONTAINERS, testSeconds: 180, hookSeconds: 180, atOnce: 1 },
   { name: "e2e", include: ["packages/testkit/src/e2e/**/*.test.ts"], testSeconds: 240, hookSeconds: 120, atOnce: 2 },
@@ -111,6 +120,7 @@ export default defineConfig({
         exclude: [...(kind.exclude ?? ["**/node_modules/**"])],
         pool: "forks",
         maxWorkers: kind.atOnce,
+        isolate: kind.shareModules !== true,
         testTimeout: kind.testSeconds * 1_000,
         hookTimeout: kind.hookSeconds * 1_000,
         teardownTimeout: 60_000,

@@ -2,6 +2,7 @@
 import { startRedis } from "../packages/testkit/src/redis.ts";
 import { startChild } from "./child.ts";
 import { startDrover, withClient } from "./drover.ts";
+import { findPostmaster, readFamily, readProcess } from "./processor-time.ts";
 import { createTable } from "./raw-insert.ts";
 import { report, toPercentiles } from "./result.ts";
 
@@ -19,17 +20,38 @@ await using load = startChild("load.ts");
 await using old = startChild("old-design.ts");
 const oldUrl = await old.ask<string>("start", drover.databaseUrl, redis.url);
 const workers = await Promise.all(Array.from({ length: WORKERS }, () => drover.createSandbox()));
-await withClient(drover.databaseUrl, (client) => createTable(client, TABLE));
+const postmaster = await withClient(drover.databaseUrl, async (client) => {
+  await createTable(client, TABLE);
+  return findPostmaster(client);
+});
 await load.ask("connect", drover.databaseUrl, WORKERS);
+
+/** Microseconds of processor per event: of the server, of PostgreSQL, of the load. */
+type Spent = readonly [server: number, postgres: number, load: number];
+const readSpent = (): Spent => [readProcess(drover.process.pid), readFamily(postmaster), readProcess(load.pid)];
+const spent = { ours: [] as Spent[], floor: [] as Spent[] };
+async function weigh(side: keyof typeof spent, run: () => Promise<number>): Promise<number> {
+  const before = readSpent();
+  const seconds = await run();
+  const events = WORKERS * REQUESTS * BATCH;
+  const [server, postgres, other] = readSpent().map((us, index) => (us - (before[index] ?? 0)) / events);
+  spent[side].push([server ?? 0, postgres ?? 0, other ?? 0]);
+  return seconds;
+}
+/** Without the first round, which warms up. */
+function tell(side: keyof typeof spent): string {
+  const median = (index: 0 | 1 | 2) => toPercentiles(spent[side].slice(1).map((one) => one[index])).p50.toFixed(0);
+  return `server ${median(0)}, PostgreSQL ${median(1)}, load ${median(2)}`;
+}
 
 const rate = (requests: number, batch: number, seconds: number) => (WORKERS * requests * batch) / seconds;
 async function oursOnce(): Promise<number> {
   await load.ask("preparePosts", workers, { rounds: REQUESTS, batch: BATCH });
-  return rate(REQUESTS, BATCH, await load.ask<number>("runPosts", drover.url));
+  return rate(REQUESTS, BATCH, await weigh("ours", () => load.ask<number>("runPosts", drover.url)));
 }
 async function floorOnce(): Promise<number> {
   await load.ask("prepareRows", workers, { rounds: REQUESTS, batch: BATCH });
-  return rate(REQUESTS, BATCH, await load.ask<number>("runRows", TABLE, BATCH));
+  return rate(REQUESTS, BATCH, await weigh("floor", () => load.ask<number>("runRows", TABLE, BATCH)));
 }
 async function oldOnce(): Promise<number> {
   await load.ask("preparePosts", workers, { rounds: OLD_REQUESTS, batch: 1 });
@@ -66,7 +88,7 @@ report({
   ratio: floorRatio,
   target: ">= 0.6 of a raw insert",
   met: floorRatio >= 0.6,
-  note: `the floor inserts the same rows over ${WORKERS} connections, one commit per ${BATCH}; rounds in turns; load, server and PostgreSQL share the processors`,
+  note: `the floor inserts the same rows over ${WORKERS} connections, one commit per ${BATCH}; rounds in turns; load, server and PostgreSQL share the processors: µs of them per event ${tell("ours")}; of the floor ${tell("floor")}`,
 });
 report({
   ...shared,

@@ -95,6 +95,23 @@ function toCaller({ access, verb, isShared }: contract.Endpoint): string {
   return isShared === true ? `${who}, link` : who;
 }
 
+/** Calls that other documents name, and why they are not here. */
+const NOT_THERE = [
+  "## What is not there",
+  "",
+  "Calls that other documents name, and what to use. [Events](EVENTS.md) has the same for events.",
+  "",
+  "| call | why, and what instead |",
+  "|---|---|",
+  "| `POST /tasks/:task_id/events` | only the worker of a task's sandbox speaks of its work: `POST /sandboxes/:sandbox_id/events` |",
+  "| `POST /collaboration/broadcast` | a message is delivered to one agent, which says that it read it: `POST /sandboxes/:sandbox_id/messages`, once for each |",
+  "| `GET /tickets/search` | `GET /tickets?q=`; there is no search by meaning, because no model of embeddings is needed to run Drover |",
+  "| `/tickets/:ticket_id/comments` | nothing reads them but people, who have the pull request; what agents should know is `update-context` |",
+  "| `POST /tickets/:ticket_id/resolve` | `transition` to `done`, `unblock`, or the merge of its pull request |",
+  "| `/preview...` | `POST /sandboxes/:sandbox_id/preview`: a preview is a link that opens a port, not a thing that is kept |",
+  "",
+];
+
 /** By the first word of the path, in the order of the contract. */
 function toApiPage(): string {
   const groups = Map.groupBy(
@@ -127,6 +144,7 @@ function toApiPage(): string {
     "A refusal is `application/problem+json` with one of the codes at the end of this page.",
     "",
     ...sections,
+    ...NOT_THERE,
     "## Refusals",
     "",
     "| code | status | a retry may help | meaning |",

@@ -1,138 +1,212 @@
-/** Local sandboxes come and go for a while, and what could grow is counted every minute:  npm run soak -- [minutes] [sandboxes]  (60, 50). */
-import { spawn } from "node:child_process";
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+/** Local sandboxes come and go for a while, and what could grow is counted:  npm run soak -- [minutes] [sandboxes]  (60, 50).
+ *  Ends with a verdict, and with code 1 when something grew, was left over or failed. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { availableParallelism, loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
-import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
+import { createClient, type EventStream } from "../packages/client/src/index.ts";
+import { startDrover } from "../packages/testkit/src/drover-process.ts";
+import { type Counted, createCounter } from "./soak/count.ts";
+import { type Allowance, toGrowth } from "./soak/growth.ts";
 
 const minutes = Number(process.argv[2] ?? 60);
 const sandboxes = Number(process.argv[3] ?? 50);
-const sampleMs = Math.min(60_000, (minutes * 60_000) / 6);
-const token = "drv_u_the-admin-of-the-soak-0123456789";
+const sampleMs = Math.min(60_000, (minutes * 60_000) / 12);
+/** How often each agent does something, and for how long it does: five minutes, or a quarter of a short soak. */
+const stepSeconds = 15;
+const lookSeconds = 5;
+const meanSeconds = Math.min(300, minutes * 15);
+const adminToken = "drv_u_the-admin-of-the-soak-0123456789";
 const dataDir = mkdtempSync(join(tmpdir(), "drover-soak-"));
-const child = spawn(process.execPath, ["packages/cli/src/main.ts", "up"], {
-  stdio: ["ignore", "pipe", "inherit"],
-  env: {
-    ...process.env,
-    DROVER_PORT: "0",
-    DROVER_DATA_DIR: dataDir,
-    DROVER_ADMIN_TOKEN: token,
-    DROVER_LOG_LEVEL: "error",
-    DROVER_DEMO: "false",
-    SANDBOX_MEMORY_GB: "0.25",
-  },
+
+const FIGURES = {
+  serverMb: "MiB of the server",
+  descriptors: "its descriptors",
+  connections: "PostgreSQL connections",
+  postgresMb: "MiB of PostgreSQL",
+  helpers: "other children",
+  directories: "directories of sandboxes",
+  groups: "control groups",
+  loops: "loop devices",
+  inside: "processes in sandboxes",
+  insideMb: "MiB in sandboxes",
+} as const satisfies Record<keyof Counted, string>;
+const NAMES = Object.keys(FIGURES) as (keyof typeof FIGURES)[];
+
+/** What the second half may add. Counts breathe with the sandboxes that come and go; a garbage collection moves memory. */
+const ALLOWANCES: Record<keyof Counted, Allowance> = {
+  serverMb: { atLeast: 12, share: 0.05 },
+  descriptors: { atLeast: 6, share: 0.05 },
+  connections: { atLeast: 2, share: 0 },
+  postgresMb: { atLeast: 12, share: 0.1 },
+  helpers: { atLeast: 2, share: 0 },
+  directories: { atLeast: 4, share: 0.05 },
+  groups: { atLeast: 4, share: 0.05 },
+  loops: { atLeast: 4, share: 0.05 },
+  inside: { atLeast: 8, share: 0.05 },
+  insideMb: { atLeast: 64, share: 0.05 },
+};
+/** After everything was removed, against before the first. Connections that are kept and the bytes of caches may stay. */
+const LEFT_OVER: Partial<Record<keyof Counted, number>> = {
+  descriptors: 4,
+  helpers: 0,
+  directories: 0,
+  groups: 0,
+  loops: 0,
+  inside: 0,
+};
+
+const ENDED = new Set(["completed", "failed", "cancelled", "terminated"]);
+
+const drover = await startDrover({
+  dataDir,
+  adminToken,
+  warm: 1,
+  environment: { DROVER_DEMO: "false", SANDBOX_MEMORY_GB: "0.25" },
 });
-const gone = new Promise<void>((resolve) => void child.once("exit", () => resolve()));
-let url = "";
-for await (const line of createInterface({ input: child.stdout })) {
-  url = /^drover ready (\S+)/.exec(line)?.[1] ?? "";
-  if (url !== "") break;
-}
-if (url === "") throw new Error("the server did not start");
+const client = createClient({ baseUrl: `http://127.0.0.1:${drover.port}`, token: adminToken });
+const { noteKeys, count } = createCounter(drover.pid, dataDir);
 
-async function call(method: string, path: string, body?: unknown): Promise<Record<string, unknown>> {
-  const answer = await fetch(`${url}/api/v1${path}`, {
-    method,
-    headers: {
-      authorization: `Bearer ${token}`,
-      ...(body === undefined ? {} : { "content-type": "application/json" }),
-    },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-  });
-  if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${await answer.text()}`);
-  return (await answer.json()) as Record<string, unknown>;
-}
-
-/** Half a minute of talk and tools, different for each, so that some end while others begin. */
+/** Each of another length, so that some end while others begin. */
 const toBody = (n: number) => ({
-  provider: "local",
-  runtime: "scripted",
+  provider: "local" as const,
+  runtime: "scripted" as const,
   prompt: `soak ${n}`,
   script: {
     steps: [
       {
         repeat: {
-          times: 60 + (n % 40),
-          steps: [{ text: "step {{round}}" }, { edit: { path: "file.txt", content: "{{round}}\n" } }, { wait: 0.5 }],
+          times: Math.max(1, Math.round(((0.6 + 0.8 * ((n * 0.618) % 1)) * meanSeconds) / stepSeconds)),
+          steps: [
+            { text: "step {{round}}" },
+            { edit: { path: "file.txt", content: "{{round}}\n" } },
+            { wait: stepSeconds },
+          ],
         },
       },
+      { command: { argv: ["cat", "file.txt"] } },
     ],
   },
 });
 
-const readStatus = (pid: number, name: string): number =>
-  Number(new RegExp(`^${name}:\\s+(\\d+)`, "m").exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1] ?? 0);
+const running = new Map<string, EventStream>();
+const totals = { made: 0, failed: 0, events: 0, messages: 0 };
 
-function countDescendants(root: number): number {
-  const parents = new Map<number, number>();
-  for (const pid of readdirSync("/proc")
-    .filter((name) => /^\d+$/.test(name))
-    .map(Number)) {
-    try {
-      parents.set(pid, readStatus(pid, "PPid"));
-    } catch {
-      // Expected: it has just ended.
+/** Each is followed by a socket of its own and told something once. */
+async function begin(): Promise<void> {
+  totals.made += 1;
+  const { id } = await client.createSandbox({ body: toBody(totals.made) });
+  const stream = client.openStream({
+    filter: { entity_ids: [id] },
+    afterSeq: 0,
+    onBatch: (frames) => void (totals.events += frames.length),
+  });
+  running.set(id, stream);
+  await client.sendMessage({ params: { sandbox_id: id }, body: { content: "soak" } });
+  totals.messages += 1;
+}
+
+/** Replaces what has ended; whatever is left of it is destroyed. Two at most begin in a second: nobody starts fifty at once. */
+async function tend(isLooked: boolean): Promise<void> {
+  for (const [id, stream] of isLooked ? running : []) {
+    const { state, state_cause } = await client.getSandbox({ params: { sandbox_id: id } });
+    if (!ENDED.has(state)) continue;
+    if (state !== "completed") {
+      totals.failed += 1;
+      console.error(`soak: ${id} ${state}: ${state_cause}`);
     }
-  }
-  const isBelow = (pid: number): boolean => pid === root || (parents.has(pid) && isBelow(parents.get(pid) ?? 0));
-  return [...parents.keys()].filter((pid) => pid !== root && isBelow(pid)).length;
-}
-
-const ENDED = new Set(["completed", "failed", "cancelled", "terminated"]);
-const running = new Set<string>();
-let made = 0;
-let failed = 0;
-
-/** Replaces what has ended; whatever is left of it is destroyed. */
-async function tend(): Promise<void> {
-  for (const id of running) {
-    const { state } = await call("GET", `/sandboxes/${id}`);
-    if (!ENDED.has(String(state))) continue;
-    if (state === "failed") failed += 1;
     running.delete(id);
-    await call("DELETE", `/sandboxes/${id}`);
+    stream.close();
+    await client.terminateSandbox({ params: { sandbox_id: id } });
   }
-  while (running.size < sandboxes) running.add(String((await call("POST", "/sandboxes", toBody((made += 1))))["id"]));
+  for (let begun = 0; begun < 2 && running.size < sandboxes; begun += 1) await begin();
 }
 
-const rows: string[] = [];
-const pid = child.pid ?? 0;
-const sample = (atMs: number) => {
-  const standing = readdirSync(join(dataDir, "sandboxes"), { withFileTypes: true }).filter((one) => one.isDirectory());
-  const cells = [
-    (atMs / 60_000).toFixed(1),
-    Math.round(readStatus(pid, "VmRSS") / 1_024),
-    readdirSync(`/proc/${pid}/fd`).length,
-    countDescendants(pid),
-    standing.length,
-    made,
-    failed,
-  ];
-  rows.push(`| ${cells.join(" | ")} |`);
-  console.log(rows.at(-1));
-};
+const samples: (Counted & { readonly minute: number })[] = [];
+function sample(atMs: number): void {
+  const counted = { ...count(), minute: atMs / 60_000 };
+  samples.push(counted);
+  const load = (loadavg()[0] ?? 0).toFixed(1);
+  const cells = [counted.minute.toFixed(1), ...NAMES.map((name) => counted[name]), ...Object.values(totals), load];
+  console.log(`| ${cells.join(" | ")} |`);
+}
 
-console.log(`soak: ${minutes} minutes, ${sandboxes} sandboxes at once`);
+async function removeAll(): Promise<void> {
+  for (const stream of running.values()) stream.close();
+  running.clear();
+  await client.pruneSandboxes({ body: { all: true } });
+}
+
+/** The one that stands ready is there before and after. */
+async function awaitWarm(): Promise<Counted> {
+  for (let tries = 0; count().inside === 0 && tries < 60; tries += 1) await sleep(1_000);
+  await sleep(2_000);
+  return count();
+}
+
+/** Removal goes on after the answer: it is given a minute to come to the figures of the beginning. */
+async function settle(before: Counted): Promise<Counted> {
+  for (let tries = 0; ; tries += 1) {
+    const now = count();
+    const isBack = Object.entries(LEFT_OVER).every(
+      ([name, more]) => now[name as keyof Counted] <= before[name as keyof Counted] + more,
+    );
+    if (isBack || tries >= 60) return now;
+    await sleep(1_000);
+  }
+}
+
 console.log(
-  "| minute | MiB of the server | descriptors | processes below it | directories of sandboxes | made | failed |",
+  `soak: ${minutes} minutes, ${sandboxes} sandboxes at once, ${availableParallelism()} processors, Node ${process.version}`,
 );
-console.log("|---|---|---|---|---|---|---|");
-const since = performance.now();
+const heads = ["minute", ...Object.values(FIGURES), ...Object.keys(totals), "load"];
+console.log(`| ${heads.join(" | ")} |\n|${"---|".repeat(heads.length)}`);
+const complaints: string[] = [];
+const ending = new AbortController();
+const stop = ending.signal;
+for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => ending.abort());
 try {
-  for (let next = 0; performance.now() - since < minutes * 60_000;) {
-    await tend();
+  const before = await awaitWarm();
+  const since = performance.now();
+  for (let next = 0, ticks = 0; !stop.aborted && performance.now() - since < minutes * 60_000; ticks += 1) {
+    await tend(ticks % lookSeconds === 0);
+    noteKeys();
     const atMs = performance.now() - since;
     if (atMs >= next) {
       sample(atMs);
-      next += sampleMs;
+      next = atMs + sampleMs;
     }
     await sleep(1_000);
   }
-  await call("POST", "/sandboxes/prune", { all: true });
-  sample(performance.now() - since);
+  await removeAll();
+  const after = await settle(before);
+
+  console.log("\n| figure | before | second half adds | allowed | after | |\n|---|---|---|---|---|---|");
+  for (const name of NAMES) {
+    const { grown, allowed, isGrown } = toGrowth(
+      samples.map((one) => ({ minute: one.minute, value: one[name] })),
+      ALLOWANCES[name],
+    );
+    const left = LEFT_OVER[name];
+    const isLeft = left !== undefined && after[name] > before[name] + left;
+    if (isGrown) complaints.push(`${FIGURES[name]} grew by ${grown.toFixed(1)}`);
+    if (isLeft) complaints.push(`${FIGURES[name]}: ${before[name]} before, ${after[name]} left`);
+    const cells = [
+      FIGURES[name],
+      before[name],
+      grown.toFixed(1),
+      allowed.toFixed(1),
+      after[name],
+      isGrown || isLeft ? "**no**" : "yes",
+    ];
+    console.log(`| ${cells.join(" | ")} |`);
+  }
+  if (totals.failed > 0) complaints.push(`${totals.failed} of ${totals.made} runs did not complete`);
 } finally {
-  child.kill("SIGTERM");
-  await gone;
+  // Sandboxes outlive their server: those of a soak that was ended early too must go.
+  await removeAll();
+  await drover.stop();
   rmSync(dataDir, { recursive: true, force: true, maxRetries: 5 });
 }
+console.log(complaints.length === 0 ? "\nsoak: passed" : `\nsoak: FAILED: ${complaints.join("; ")}`);
+process.exitCode = complaints.length === 0 ? 0 : 1;

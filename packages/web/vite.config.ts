@@ -15,6 +15,36 @@ const leaveOutJsonSchema: Plugin = {
   },
 };
 
+/** What a page needs beyond the entry, by the name that `public/start.js` knows it by. */
+const PAGES = { run: "src/pages/run.tsx", wall: "src/wall/wall-page.tsx" } as const;
+
+/** Names the parts of the two pages at which most visits begin, so that all are asked for at once and not one after the other. */
+const namePartsOfPages: Plugin = {
+  name: "name-parts-of-pages",
+  transformIndexHtml: {
+    order: "post",
+    handler: (html, { bundle }) => {
+      if (bundle === undefined) return html;
+      const chunks = new Map(
+        Object.values(bundle).flatMap((file) => (file.type === "chunk" ? [[file.fileName, file]] : [])),
+      );
+      const list = (name: string, seen: Set<string>): Set<string> => {
+        if (seen.has(name)) return seen;
+        seen.add(name);
+        for (const next of chunks.get(name)?.imports ?? []) list(next, seen);
+        return seen;
+      };
+      const attributes = Object.entries(PAGES).map(([page, module]) => {
+        const start = [...chunks.values()].find(({ facadeModuleId }) => facadeModuleId?.endsWith(`/web/${module}`));
+        if (start === undefined) throw new Error(`no part of the page holds ${module}`);
+        const parts = [...list(start.fileName, new Set())].filter((name) => !html.includes(name));
+        return `data-${page}="${parts.map((name) => `/${name}`).join(" ")}"`;
+      });
+      return html.replace('src="/start.js"', `src="/start.js" ${attributes.join(" ")}`);
+    },
+  },
+};
+
 const API = process.env.DROVER_URL ?? "http://127.0.0.1:18000";
 
 export default defineConfig(({ command }) => {
@@ -22,7 +52,7 @@ export default defineConfig(({ command }) => {
   if (command === "build") process.env.NODE_ENV = "production";
   return {
     root: import.meta.dirname,
-    plugins: [react(), tailwindcss(), leaveOutJsonSchema],
+    plugins: [react(), tailwindcss(), leaveOutJsonSchema, namePartsOfPages],
     build: {
       target: "es2022",
       modulePreload: { polyfill: false },
@@ -37,8 +67,11 @@ export default defineConfig(({ command }) => {
             groups: [
               {
                 name: "wire",
+                tags: ["$initial"],
                 test: /node_modules\/zod\/|zod-without-eval|packages\/(?:contract\/src\/(?!views)|client\/src)/,
               },
+              // Of the contract, what only other pages' calls need.
+              { name: "more-wire", test: /packages\/contract\/src\/(?!views)/ },
               { name: "react", test: /node_modules\/(?:react|react-dom|scheduler)\// },
               // A request per icon costs more than all icons: what the start needs is one part; icons and components another.
               { name: "shell", tags: ["$initial"] },

@@ -28,6 +28,7 @@ export const CHAPTERS: readonly Chapter[] = [
     pages: [
       ["SANDBOXES.md", "Providers"],
       ["DAYTONA.md", "Daytona"],
+      ["KUBERNETES.md", "Kubernetes"],
     ],
   },
   {
@@ -36,6 +37,7 @@ export const CHAPTERS: readonly Chapter[] = [
       ["CLI.md", "Command line"],
       ["API.md", "HTTP API"],
       ["MCP.md", "MCP"],
+      ["EVENTS.md", "Events"],
       ["WEBHOOKS.md", "Webhooks"],
       ["AGENT-SERVER.md", "Agent server"],
       ["HARNESS.md", "Direct runs"],

@@ -24,18 +24,31 @@ async function find(page: Page, typed: string): Promise<void> {
   await page.getByRole("option").first().waitFor();
 }
 
+async function peek(page: Page): Promise<void> {
+  await page.locator("[data-sandbox]", { hasText: "passkey" }).getByRole("link").focus();
+  await page.keyboard.press("Space");
+  await page.getByTestId("peek").getByText("handler.ts").first().waitFor();
+}
+
 export const listShots = ({ sandboxes, ticketId, taskId, pullId, kept }: DemoIds): readonly Shot[] => [
   { name: "login", path: "/login", shows: "Log in", isLoggedOut: true },
   { name: "wall", path: "/", shows: "passkey" },
+  { name: "peek", path: "/", shows: "passkey", act: peek },
+  { name: "contrast", path: "/", shows: "passkey", act: (page) => page.emulateMedia({ contrast: "more" }) },
   { name: "sandboxes", path: "/sandboxes", shows: "passkey" },
   { name: "run", path: `/sandboxes/${sandboxes[0] ?? ""}`, shows: "WebAuthn" },
   { name: "changes", path: `/sandboxes/${kept[0]}?tab=changes&file=src%2Fsession.ts`, shows: "session.ts" },
   { name: "terminal", path: `/sandboxes/${kept[0]}?tab=terminal`, shows: "No terminal was recorded yet." },
-  { name: "files", path: `/sandboxes/${kept[0]}?tab=files`, shows: "src" },
+  {
+    name: "files",
+    path: `/sandboxes/${kept[0]}?tab=files&file=%2Fworkspace%2Fsrc%2Fsession.ts&line=4`,
+    shows: "Tests after it",
+  },
   { name: "timeline", path: `/sandboxes/${kept[0]}?tab=timeline`, shows: "Turn" },
   { name: "details", path: `/sandboxes/${kept[0]}?tab=details`, shows: "isolation" },
   { name: "replay", path: `/sandboxes/${kept[0]}/replay?at=24&file=src%2Fsession.ts`, shows: "session.ts" },
   { name: "compare", path: `/compare?a=${kept[0]}&b=${kept[1]}`, shows: /They part at/ },
+  { name: "compare-files", path: `/compare?a=${kept[0]}&b=${kept[1]}&align=file`, shows: "session.test.ts" },
   { name: "new-sandbox", path: "/sandboxes/new", shows: "What should the agent do?" },
   { name: "board", path: "/work", shows: "Log in with a passkey" },
   { name: "graph", path: `/work/tickets/${ticketId}`, shows: "What waits for what" },

@@ -4,6 +4,7 @@ import { readFileSync } from "node:fs";
 import { expect } from "vitest";
 import { runBinary } from "../../testkit/src/drover-binary.ts";
 import { test } from "../../testkit/src/server.ts";
+import { sql } from "../../server/src/store/sql.ts";
 import { EXIT } from "./exit-code.ts";
 import { VERBS } from "./verbs.ts";
 
@@ -93,4 +94,36 @@ test("verify tells each step, and spec-run the whole way from project to result"
   // What it says about the run is what stands in its log.
   const { body } = await server.call("GET", `/sandboxes/${sandbox_id}/events?limit=500&event_type=agent.tool_result`);
   expect(JSON.stringify(body.events)).toContain("126410606437752");
+});
+
+test("retention says what is older than its project keeps it, and removes that alone", async ({ server }) => {
+  const project = await server.createProject();
+  await server.call("PATCH", `/projects/${project}`, { body: { settings: { retention_days: 7 } } });
+  const [old, young] = [
+    await server.createSandbox({ project_id: project }),
+    await server.createSandbox({ project_id: project }),
+  ];
+  const isClosed = async (id: string) =>
+    (await server.db.query(sql`select closed_at is not null as closed from sandboxes where id = ${id}`))[0]?.["closed"];
+  for (const { id } of [old, young]) {
+    await server.call("DELETE", `/sandboxes/${id}`);
+    await expect.poll(() => isClosed(id)).toBe(true);
+  }
+  expect(await runBinary(server, "retention", "--dry-run")).toMatchObject({
+    code: EXIT.ok,
+    out: "Nothing is older than its project keeps it.\n",
+  });
+  await server.db.query(sql`update sandboxes set ended_at = now() - interval '8 days' where id = ${old.id}`);
+  const count = async () => (await server.call("GET", `/sandboxes/${old.id}/events`)).body.events.length as number;
+  const told = await runBinary(server, "retention", "--dry-run");
+  expect(told.out).toMatch(new RegExp(`^SANDBOX +ENDED +EVENTS +PROJECT\\n${old.id} +\\d{4}-\\d\\d-\\d\\d +\\d+ +`));
+  for (const line of told.out.split("\n")) expect(line.length).toBeLessThanOrEqual(80);
+  expect(await count()).toBeGreaterThan(0);
+  const { code, out } = await runBinary(server, "retention", "--json");
+  expect({ code, ids: JSON.parse(out).items.map((item: { sandbox_id: string }) => item.sandbox_id) }).toEqual({
+    code: EXIT.ok,
+    ids: [old.id],
+  });
+  expect(await count()).toBe(0);
+  expect(await runBinary(server, "retention", "too", "much")).toMatchObject({ code: EXIT.usage });
 });

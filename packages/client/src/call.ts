@@ -142,3 +142,8 @@ export async function callEndpoint(
     cause: parsed.error,
   });
 }
+
+/** The endpoint as a method. */
+export const toCall = <E extends Endpoint>(context: CallContext, endpoint: E): Call<E> =>
+  // What it takes and gives follows from the table; the function that serves every endpoint cannot say so.
+  ((input?: object, options?: CallOptions) => callEndpoint(context, endpoint, input, options)) as Call<E>;

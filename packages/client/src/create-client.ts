@@ -1,6 +1,8 @@
 /** The typed client: one method per endpoint, built from the contract, and the live stream. */
-import type { EventFrame } from "@drover/contract";
+import { eventEndpoints, type Api, type EventFrame } from "@drover/contract";
+import { toCall, type CallContext } from "./call.ts";
 import { toCalls, type Calls } from "./calls.ts";
+import { addCallsByNeed } from "./calls-by-need.ts";
 import { iterateEvents, type EventsOptions, type StreamOpener } from "./event-iterable.ts";
 import { EventStream } from "./event-stream.ts";
 import { SandboxLog, type SandboxLogOptions } from "./sandbox-log.ts";
@@ -35,12 +37,32 @@ interface Live {
 
 export type Client = Calls & Live;
 
-export function createClient(options: ClientOptions = {}): Client {
-  const baseUrl = (options.baseUrl ?? "").replace(/\/+$/, "");
-  const timers = options.timers ?? systemTimers;
-  const random = options.random ?? Math.random;
-  const fetch = options.fetch ?? globalThis.fetch.bind(globalThis);
-  const calls = toCalls({ baseUrl, token: options.token, fetch, timers, random });
+export const createClient = (options: ClientOptions = {}): Client => {
+  const context = toContext(options);
+  return { ...toCalls(context), ...toLive(context, options) };
+};
+
+/** The same for a page that must start soon: `first` is part of it, and the whole table comes when a call outside of that is made. */
+export const createClientByNeed = (
+  options: ClientOptions,
+  first: Partial<Api>,
+  loadApi: () => Promise<Api>,
+): Client => {
+  const context = toContext(options);
+  return addCallsByNeed(toLive(context, options), context, first, loadApi);
+};
+
+const toContext = (options: ClientOptions): CallContext => ({
+  baseUrl: (options.baseUrl ?? "").replace(/\/+$/, ""),
+  token: options.token,
+  fetch: options.fetch ?? globalThis.fetch.bind(globalThis),
+  timers: options.timers ?? systemTimers,
+  random: options.random ?? Math.random,
+});
+
+function toLive(context: CallContext, options: ClientOptions): Live {
+  const { baseUrl, timers, random } = context;
+  const loadEvents = toCall(context, eventEndpoints.listSandboxEvents);
   const openStream: StreamOpener = (stream) =>
     new EventStream({
       timers,
@@ -51,13 +73,12 @@ export function createClient(options: ClientOptions = {}): Client {
       WebSocket: options.WebSocket,
     });
   return {
-    ...calls,
     baseUrl,
     openStream,
     events: (given = {}) => iterateEvents(openStream, given),
     waitFor: (sandboxId, what, given) => waitFor(openStream, timers, sandboxId, what, given),
     openSandboxLog: (sandboxId, given = {}) =>
-      new SandboxLog({ timers, random, ...given, sandboxId, openStream, loadEvents: calls.listSandboxEvents }),
+      new SandboxLog({ timers, random, ...given, sandboxId, openStream, loadEvents }),
     openTerminal: (sandboxId, given) =>
       openTerminal(
         { baseUrl, token: options.token, WebSocket: options.WebSocket ?? globalThis.WebSocket },

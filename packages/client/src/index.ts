@@ -1,5 +1,5 @@
 /** The typed client of Drover, for browsers and Node. */
-export { createClient, type Client, type ClientOptions } from "./create-client.ts";
+export { createClient, createClientByNeed, type Client, type ClientOptions } from "./create-client.ts";
 export type { Calls } from "./calls.ts";
 export { newKey, type Call, type CallArguments, type CallOptions, type CallReply } from "./call.ts";
 export { ClientError, CLIENT_ERRORS, type ClientErrorCode } from "./client-error.ts";

@@ -3,8 +3,8 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { fastTimers, until } from "../test/facts.ts";
 import { OTHER_SANDBOX, SANDBOX, ServerDouble, type Fault } from "../test/server-double.ts";
-import { createClient } from "./create-client.ts";
-import type { LogEvent } from "./log-event.ts";
+import { createClient, type Client } from "./create-client.ts";
+import { toLogEvent, type LogEvent } from "./log-event.ts";
 
 const fault = fc.constantFrom<Fault>("twice", "lose", "cut-before", "cut-after");
 const action = fc.oneof(
@@ -70,6 +70,12 @@ function complain(events: readonly LogEvent[]): string | undefined {
   return broken === -1 ? undefined : `after ${events[broken - 1]?.sandbox_seq} comes ${events[broken]?.sandbox_seq}`;
 }
 
+async function readTail(client: Client): Promise<readonly LogEvent[]> {
+  const query = { order: "desc", limit: 8 } as const;
+  const page = await client.listSandboxEvents({ params: { sandbox_id: SANDBOX }, query });
+  return page.events.flatMap((event) => toLogEvent(event) ?? []).toReversed();
+}
+
 const runs = Number(process.env["FUZZ_RUNS"] ?? 25);
 const seed = Number(process.env["FUZZ_SEED"] ?? Date.now() % 1_000_000);
 
@@ -80,13 +86,17 @@ test(
     const totals = { events: 0, holesHealed: 0, duplicatesDropped: 0, reconnects: 0 };
     const property = fc.asyncProperty(
       fc.integer({ min: 0, max: 120 }),
+      // Events since somebody read the newest ones; without a number nobody has.
+      fc.option(fc.integer({ min: 0, max: 60 })),
       fc.array(action, { minLength: 5, maxLength: 40 }),
-      async (before, actions) => {
+      async (before, since, actions) => {
         const server = new ServerDouble();
         await server.start();
         server.append(before);
         const client = createClient({ baseUrl: server.baseUrl, fetch: server.fetch, timers: fastTimers });
-        const log = client.openSandboxLog(SANDBOX, { pageSize: 16, quietMs: 2_000, graceMs: 1_000 });
+        const tail = since === null ? undefined : await readTail(client);
+        server.append(since ?? 0);
+        const log = client.openSandboxLog(SANDBOX, { pageSize: 16, quietMs: 2_000, graceMs: 1_000, tail });
         const complaints: string[] = [];
         log.subscribe(() =>
           complaints.push(...[complain(log.getSnapshot().events)].filter((one) => one !== undefined)),

@@ -17,6 +17,8 @@ export interface SandboxLogOptions {
   readonly pageSize?: number;
   /** Events of the first request, which somebody waits for; a page unless given. */
   readonly tailSize?: number;
+  /** The newest events, oldest first, where somebody has just read them: the first request is left out. */
+  readonly tail?: readonly LogEvent[] | undefined;
   /** `all` reads back to the first event as far as the limit allows; `tail` reads one page and leaves the rest to `loadOlder`. */
   readonly history?: "all" | "tail";
   readonly schedule?: (flush: () => void) => void;
@@ -73,9 +75,9 @@ export class SandboxLog {
     this.parts = parts;
     this.sandboxId = parts.sandboxId;
     this.pageSize = parts.pageSize ?? 500;
-    this.window = emptyWindow(parts.limit ?? 20_000);
+    this.window = restartWindow(emptyWindow(parts.limit ?? 20_000), parts.tail ?? []);
     this.snapshot = this.toSnapshot();
-    void this.start();
+    void this.start(this.window.head > 0);
   }
 
   readonly subscribe = (listener: () => void): (() => void) => {
@@ -102,7 +104,7 @@ export class SandboxLog {
     if (this.error === undefined) return this.stream?.wake();
     this.error = undefined;
     this.isLoading = true;
-    void this.start();
+    void this.start(false);
   }
 
   close(): void {
@@ -117,11 +119,13 @@ export class SandboxLog {
       : this.window.events[0]?.sandbox_seq === 1;
   }
 
-  private async start(): Promise<void> {
+  private async start(hasTail: boolean): Promise<void> {
     try {
       // Newest page first: a page shows the present at once, and the past arrives behind it.
-      const tail = await this.load({ order: "desc", limit: this.parts.tailSize ?? this.pageSize });
-      this.window = restartWindow(this.window, tail.events.toReversed());
+      if (!hasTail) {
+        const tail = await this.load({ order: "desc", limit: this.parts.tailSize ?? this.pageSize });
+        this.window = restartWindow(this.window, tail.events.toReversed());
+      }
       this.follow();
       this.publish();
       if (this.parts.history !== "tail") await this.loadHistory();

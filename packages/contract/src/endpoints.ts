@@ -22,6 +22,7 @@ import { sandboxEndpoints } from "./endpoints/sandboxes.ts";
 import { graphEndpoints } from "./endpoints/graph.ts";
 import { taskEndpoints } from "./endpoints/tasks.ts";
 import { ticketEndpoints } from "./endpoints/tickets.ts";
+import { ticketRecordEndpoints } from "./endpoints/ticket-records.ts";
 import { webhookEndpoints } from "./endpoints/webhooks.ts";
 import { workReportEndpoints } from "./endpoints/work-reports.ts";
 import { workerEndpoints } from "./endpoints/worker.ts";
@@ -45,6 +46,7 @@ export const api = {
   ...diagnosticEndpoints,
   ...agentPackageEndpoints,
   ...ticketEndpoints,
+  ...ticketRecordEndpoints,
   ...taskEndpoints,
   ...graphEndpoints,
   ...coordinationEndpoints,

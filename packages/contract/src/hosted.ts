@@ -2,7 +2,7 @@
  *
  *  One WebSocket per request, at `/hosted`, with a bearer. The first frame is the request; text frames are JSON, binary ones bytes: of
  *  standard input on the way there, and on the way back of the stream that their first byte names. `result` or `refused` comes last.
- *  Two requests stay open: a `terminal`, and a `relay`, which tells of every connection that is made inside of a sandbox; each is taken
+ *  Three requests stay open: a `terminal`; a `connect` to a port of a sandbox, whose input ends with `end`; and a `relay`, which tells of every connection that is made inside of a sandbox; each is taken
  *  over at `/hosted?connection=<id>`, by a WebSocket that carries nothing but its bytes. */
 import { z } from "zod";
 import { API_BASE } from "./endpoint.ts";
@@ -63,6 +63,7 @@ export const HostedRequest = z.discriminatedUnion("op", [
   z.strictObject({ op: z.literal("snapshot"), key: Key, name: z.string().max(500) }),
   z.strictObject({ op: z.literal("destroy"), key: Key }),
   z.strictObject({ op: z.literal("relay"), key: Key }),
+  z.strictObject({ op: z.literal("connect"), key: Key, port: z.int().min(1).max(65_535) }),
 ]);
 export type HostedRequest = z.infer<typeof HostedRequest>;
 

@@ -18,28 +18,25 @@ const complainOfText = (text: string): string | undefined => {
   return undefined;
 };
 
-/** What in this parsed body the store could not keep: too deep, NUL, lone surrogates, numbers beyond doubles. Iterative, so depth cannot exhaust the stack. */
-export function findJsonComplaint(root: unknown): string | undefined {
-  const open: { value: unknown; depth: number }[] = [{ value: root, depth: 1 }];
-  for (let next = open.pop(); next !== undefined; next = open.pop()) {
-    const { value, depth } = next;
-    if (typeof value === "string") {
-      const complaint = complainOfText(value);
+/** Recursive, which is safe because it ends where the depth does. */
+function findComplaint(value: unknown, depth: number): string | undefined {
+  if (typeof value === "string") return complainOfText(value);
+  if (typeof value === "number") return Number.isFinite(value) ? undefined : "contains a number that is out of range";
+  if (typeof value !== "object" || value === null) return undefined;
+  if (depth > JSON_DEPTH_LIMIT) return `is nested deeper than ${JSON_DEPTH_LIMIT} levels`;
+  if (Array.isArray(value)) {
+    for (const item of value) {
+      const complaint = findComplaint(item, depth + 1);
       if (complaint !== undefined) return complaint;
-    } else if (typeof value === "number") {
-      if (!Number.isFinite(value)) return "contains a number that is out of range";
-    } else if (typeof value === "object" && value !== null) {
-      if (depth > JSON_DEPTH_LIMIT) return `is nested deeper than ${JSON_DEPTH_LIMIT} levels`;
-      if (Array.isArray(value)) {
-        for (const item of value) open.push({ value: item, depth: depth + 1 });
-      } else {
-        for (const [key, item] of Object.entries(value)) {
-          const complaint = complainOfText(key);
-          if (complaint !== undefined) return complaint;
-          open.push({ value: item, depth: depth + 1 });
-        }
-      }
     }
+    return undefined;
+  }
+  for (const key of Object.keys(value)) {
+    const complaint = complainOfText(key) ?? findComplaint((value as Record<string, unknown>)[key], depth + 1);
+    if (complaint !== undefined) return complaint;
   }
   return undefined;
 }
+
+/** What in this parsed body the store could not keep: too deep, NUL, lone surrogates, numbers beyond doubles. */
+export const findJsonComplaint = (root: unknown): string | undefined => findComplaint(root, 1);

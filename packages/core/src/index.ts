@@ -1,4 +1,5 @@
 /** What is decided: pure functions and tables. */
+export * from "./agent-status.ts";
 export * from "./access.ts";
 export * from "./address.ts";
 export * from "./alert.ts";

@@ -15,8 +15,9 @@ export interface ModelPrice {
   readonly contextTokens: number | null;
 }
 
-/** The day the table below is meant to stand for. It was not compared with the vendors' lists: whoever relies on cost checks it. */
-export const SEED_PRICES_AS_OF = "2025-11-24";
+/** The day the table below is meant to stand for. Only the rows that say so were compared with the vendor's pages: whoever relies on cost, or
+ *  on how full a context is, checks the others. */
+export const SEED_PRICES_AS_OF = "2026-11-18";
 
 const row = (
   model: string,
@@ -27,15 +28,25 @@ const row = (
   contextTokens: number,
 ): ModelPrice => ({ model, input, output, cacheRead, cacheWrite, contextTokens });
 
-/** Models that came later are missing on purpose: an unknown price is shown as unknown. */
+/** Models that are not named are missing on purpose, and no pattern takes in those to come: an unknown price is shown as unknown. */
 export const SEED_PRICES: readonly ModelPrice[] = [
+  // These seven: input, output and window as the vendor's page of each model has them.
+  row("claude-opus-5", 5, 25, 0.5, 6.25, 1_000_000),
+  row("claude-opus-4-8*", 5, 25, 0.5, 6.25, 1_000_000),
+  row("claude-opus-4-6*", 5, 25, 0.5, 6.25, 1_000_000),
   row("claude-opus-4-5*", 5, 25, 0.5, 6.25, 200_000),
-  row("claude-opus-4*", 15, 75, 1.5, 18.75, 200_000),
+  row("claude-sonnet-5", 2, 10, 0.2, 2.5, 1_000_000),
+  row("claude-sonnet-4-5*", 3, 15, 0.3, 3.75, 200_000),
+  row("claude-haiku-4-5*", 1, 5, 0.1, 1.25, 200_000),
+  // Compared with nothing.
+  row("claude-opus-4-1*", 15, 75, 1.5, 18.75, 200_000),
+  row("claude-opus-4-0*", 15, 75, 1.5, 18.75, 200_000),
+  row("claude-opus-4-2025*", 15, 75, 1.5, 18.75, 200_000),
   row("claude-3-opus*", 15, 75, 1.5, 18.75, 200_000),
-  row("claude-sonnet-4*", 3, 15, 0.3, 3.75, 200_000),
+  row("claude-sonnet-4-0*", 3, 15, 0.3, 3.75, 200_000),
+  row("claude-sonnet-4-2025*", 3, 15, 0.3, 3.75, 200_000),
   row("claude-3-7-sonnet*", 3, 15, 0.3, 3.75, 200_000),
   row("claude-3-5-sonnet*", 3, 15, 0.3, 3.75, 200_000),
-  row("claude-haiku-4-5*", 1, 5, 0.1, 1.25, 200_000),
   row("claude-3-5-haiku*", 0.8, 4, 0.08, 1, 200_000),
   row("claude-3-haiku*", 0.25, 1.25, 0.03, 0.3, 200_000),
   row("gpt-5.1*", 1.25, 10, 0.125, null, 400_000),

@@ -26,6 +26,8 @@ describe("what a sandbox is made from", () => {
     ["docker", {}, { image: sources.image, snapshot: null }],
     ["docker", { image: "i" }, { image: asked("i"), snapshot: null }],
     ["docker", { image: "i", snapshot: "s" }, { image: null, snapshot: asked("s") }],
+    ["kubernetes", {}, { image: sources.image, snapshot: null }],
+    ["kubernetes", { image: "i", snapshot: "s" }, { image: asked("i"), snapshot: null }],
     ["daytona", {}, { image: fallback, snapshot: sources.snapshot }],
     ["daytona", { snapshot: "s" }, { image: null, snapshot: asked("s") }],
     ["daytona", { image: "i" }, { image: asked("i"), snapshot: null }],

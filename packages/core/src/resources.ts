@@ -41,6 +41,8 @@ export function resolveSources(
       const fallback = { ...configured.image, origin: `${configured.image.origin}, without the snapshot` };
       return { image: fallback, snapshot: configured.snapshot };
     }
+    case "kubernetes":
+      return { image: image ?? configured.image, snapshot: null };
     default:
       return { image: null, snapshot: null };
   }

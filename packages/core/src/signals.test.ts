@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { parseConstraints } from "./constraints.ts";
-import { foldSignals, NO_SIGNAL_STATES, readSignals, type RunContext } from "./signals.ts";
-import type { SeenEvent } from "./watch-facts.ts";
+import { foldSignals, NO_SIGNAL_STATES, readSignals, SUPERVISED_BODIES, type RunContext } from "./signals.ts";
+import { foldWatch, NO_WATCH_FACTS, type SeenEvent } from "./watch-facts.ts";
 
 const RUN: RunContext = { ownedFiles: [], prompt: "Fix the login form.", contextTokens: 200_000 };
 
@@ -209,4 +209,33 @@ test("states of another version, or nonsense events, break nothing", () => {
   };
   const states = foldSignals({}, odd, RUN);
   expect(readSignals(states, RUN, 1)).toEqual([]);
+});
+
+/** Broken on purpose: "agent.usage" taken out of the list. */
+test("bodies of events that are not listed as read change nothing", () => {
+  const some = record();
+  times(6, (index) => some.tool("Bash", { command: "npm test" }, "1 failed", { is_error: index > 2 }));
+  some.edit("src/a.ts");
+  some.add("agent.permission_requested", { request_id: "true" });
+  const run: RunContext = { ...RUN, ownedFiles: ["docs/**"], prompt: "Do not touch src/a.ts. Never run `npm test`." };
+  const before = some.events.reduce((state, event) => foldSignals(state, event, run), NO_SIGNAL_STATES);
+  const watch = some.events.reduce(foldWatch, NO_WATCH_FACTS);
+  const fold = (event_type: string, event_data: SeenEvent["event_data"]) => {
+    const event = { seq: 99, event_type, event_data, source: "agent", atMs: 99_000 };
+    return [foldSignals(before, event, run), foldWatch(watch, event)];
+  };
+  /** Has every key that anybody could ask for. */
+  const always = (value: SeenEvent["event_data"][string]) => new Proxy({}, { get: () => value });
+  const values = [true, 7, "true", "src/a.ts", "npm test", "user_message", "idle", { command: "npm test" }];
+  const known = `agent.heartbeat heartbeat spec.heartbeat agent.started agent.error agent.stream_error spec.phase_failed
+    spec.execution_failed iteration.failed agent.waiting agent.shutdown agent.interrupted agent.completed agent.failed agent.resumed
+    agent.transcript_saved agent.compacted agent.message agent.thinking agent.tool_use agent.tool_result agent.tool_completed
+    agent.user_tool_result agent.subagent_invoked agent.skill_invoked agent.file_edited agent.usage agent.message_injected
+    agent.turn_complete agent.permission_requested agent.permission_answered workspace.checkpoint sandbox.provisioning
+    MESSAGE_QUEUED MESSAGE_STATE_CHANGED STATE_CHANGED custom.type`.split(/\s+/);
+  const readTypes = known.filter((type) =>
+    values.some((value) => JSON.stringify(fold(type, always(value))) !== JSON.stringify(fold(type, {}))),
+  );
+  expect(readTypes.filter((type) => !SUPERVISED_BODIES.includes(type))).toEqual([]);
+  expect(readTypes).toEqual(expect.arrayContaining(["agent.usage", "agent.tool_use", "agent.file_edited"]));
 });

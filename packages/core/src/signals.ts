@@ -1,5 +1,6 @@
 /** All signs of trouble, folded together: one state per run that can be stored, one list of what holds now. */
 import type { Json, JsonObject } from "@drover/contract";
+import { HEARTBEATS } from "./event-traits.ts";
 import { constraintBroken } from "./signals/constraint-broken.ts";
 import { contextFull } from "./signals/context-full.ts";
 import { errorStreak } from "./signals/error-streak.ts";
@@ -8,6 +9,7 @@ import { noProgress } from "./signals/no-progress.ts";
 import { outsideOwnership } from "./signals/outside-ownership.ts";
 import { repeatedTool } from "./signals/repeated-tool.ts";
 import type { Detector, RunContext, Signal, SIGNALS } from "./signals/signal.ts";
+import { CALLS, RESULTS } from "./signals/tool-call.ts";
 import { tokenBurn } from "./signals/token-burn.ts";
 import { waitingForAnswer } from "./signals/waiting-for-answer.ts";
 import type { SeenEvent } from "./watch-facts.ts";
@@ -28,6 +30,20 @@ const DETECTORS: { readonly [Name in (typeof SIGNALS)[number]]: Detector<never> 
 };
 const ENTRIES = Object.entries(DETECTORS);
 
+/** Events of which supervision reads more than that they were: of all others their bodies need not be fetched. */
+export const SUPERVISED_BODIES: readonly string[] = [
+  ...HEARTBEATS,
+  ...CALLS,
+  ...RESULTS,
+  "agent.file_edited",
+  "agent.usage",
+  "agent.started",
+  "agent.message_injected",
+  "MESSAGE_QUEUED",
+  "agent.permission_requested",
+  "agent.permission_answered",
+];
+
 export type SignalStates = JsonObject;
 
 export const NO_SIGNAL_STATES: SignalStates = Object.fromEntries(
@@ -38,13 +54,16 @@ export const NO_SIGNAL_STATES: SignalStates = Object.fromEntries(
 const stateOf = (states: SignalStates, name: string, detector: Detector<never>): never =>
   (states[name] ?? detector.initial) as never;
 
-export const foldSignals = (states: SignalStates, event: SeenEvent, run: RunContext): SignalStates =>
-  Object.fromEntries(
-    ENTRIES.map(([name, detector]): [string, Json] => [
-      name,
-      detector.fold(stateOf(states, name, detector), event, run),
-    ]),
-  );
+/** The same states, not a copy, where nothing changed: most events concern few detectors. */
+export function foldSignals(states: SignalStates, event: SeenEvent, run: RunContext): SignalStates {
+  let folded: { [name: string]: Json } | undefined;
+  for (const [name, detector] of ENTRIES) {
+    const before = stateOf(states, name, detector);
+    const after: Json = detector.fold(before, event, run);
+    if (after !== states[name]) (folded ??= { ...states })[name] = after;
+  }
+  return folded ?? states;
+}
 
 export const readSignals = (states: SignalStates, run: RunContext, nowMs: number): readonly Signal[] =>
   ENTRIES.flatMap(([name, detector]) => detector.read(stateOf(states, name, detector), run, nowMs) ?? []);

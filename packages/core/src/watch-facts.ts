@@ -40,7 +40,7 @@ const OPEN_LIMIT = 50;
 
 const toText = (value: unknown): string | null => (typeof value === "string" && value !== "" ? value : null);
 
-function foldOpen(open: WatchFacts["open"], event: SeenEvent): WatchFacts["open"] {
+export function foldOpen(open: WatchFacts["open"], event: SeenEvent): WatchFacts["open"] {
   const id = toText(event.event_data["request_id"]);
   if (id === null) return open;
   if (event.event_type === "agent.permission_requested" && Object.keys(open).length < OPEN_LIMIT)

@@ -1,12 +1,11 @@
 /** One task in one sandbox without a server: by the library's fixtures, by an agent server, and by the command itself. */
-import { execFileSync } from "node:child_process";
 import { existsSync, globSync } from "node:fs";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { JsonObject } from "@drover/contract";
 import { expect } from "vitest";
 import { resolveConfig } from "../../server/src/config.ts";
+import { exerciseWorkspace, WRITE_EVENTS, WRITE_SCRIPT } from "../../testkit/src/conformance/workspace.ts";
 import { startDaytona } from "../../testkit/src/daytona/emulator.ts";
 import { runBinary } from "../../testkit/src/drover-binary.ts";
 import { startScriptedModel } from "../../testkit/src/model/scripted-model.ts";
@@ -24,66 +23,16 @@ import { createHarnessTest } from "./vitest.ts";
 const { config } = resolveConfig({});
 const test = createHarnessTest({ ...config, sandboxMemoryGb: 0.5, sandboxCpu: 1, sandboxDiskGb: 1 });
 
-const SCRIPT: JsonObject = {
-  steps: [
-    { text: "I write it." },
-    { edit: { path: "made.txt", content: "one\n" } },
-    { command: { argv: ["cat", "made.txt"] } },
-  ],
-};
-
-const makeRepository = async () => {
-  const folder = await mkdtemp(join(tmpdir(), "drover-direct-repo-"));
-  const git = (...args: string[]) =>
-    execFileSync("git", ["-C", folder, "-c", "user.name=a", "-c", "user.email=a@b.c", ...args]);
-  git("init", "--quiet", "--initial-branch", "trunk");
-  await writeFile(join(folder, "kept.txt"), "from the repository\n");
-  git("add", ".");
-  git("commit", "--quiet", "--message", "first");
-  return folder;
-};
-
-/** What every workspace promises. */
-async function exercise(workspace: Awaited<ReturnType<typeof openWorkspace>>, repo: string) {
-  await workspace.gitClone(repo, { branch: "trunk" });
-  expect(Buffer.from(await workspace.readFile("kept.txt")).toString()).toBe("from the repository\n");
-  await workspace.writeFile("deep/er/it's.txt", "yes\n");
-  expect((await workspace.exec(["cat", "deep/er/it's.txt"])).stdout).toBe("yes\n");
-  expect((await workspace.list()).map(({ name, kind }) => `${kind} ${name}`)).toEqual(
-    expect.arrayContaining(["directory deep", "file kept.txt"]),
-  );
-  const env = await workspace.exec(["sh", "-c", 'printf %s "$A|$1"; printf no >&2; exit 3', "sh", "it's $HOME"], {
-    env: { A: "b c" },
-  });
-  expect(env).toEqual({ exitCode: 3, stdout: "b c|it's $HOME", stderr: "no", timedOut: false });
-  expect((await workspace.exec(["no-such-program"])).exitCode).toBe(127);
-  expect(await workspace.exec(["sleep", "600"], { timeoutMs: 200 })).toMatchObject({ timedOut: true });
-  await expect(workspace.readFile("not-there")).rejects.toThrow();
-}
-
 test("an agent works in a sandbox of its own and says what a worker says; the next task finds its files", async ({
   workspace,
   agent,
 }) => {
-  const repo = await makeRepository();
-  await exercise(workspace, repo);
-  await rm(repo, { recursive: true });
-  const run = await agent.run("Write it", { script: SCRIPT });
+  await exerciseWorkspace(workspace);
+  const run = await agent.run("Write it", { script: WRITE_SCRIPT });
   expect(run).toMatchObject({ status: "completed", cost: 0, sandbox_id: workspace.id, event_count: run.events.length });
   expect(Buffer.from(await workspace.readFile("made.txt")).toString()).toBe("one\n");
   const types = run.events.map(({ event_type }) => event_type);
-  for (const type of [
-    "SPAWNED",
-    "agent.started",
-    "agent.message",
-    "agent.tool_use",
-    "agent.tool_result",
-    "agent.file_edited",
-    "workspace.checkpoint",
-    "agent.completed",
-    "agent.waiting",
-  ])
-    expect(types).toContain(type);
+  for (const type of WRITE_EVENTS) expect(types).toContain(type);
   expect(run.events.map(({ sandbox_seq }) => sandbox_seq)).toEqual(run.events.map((_, index) => index + 1));
 
   const failed = await agent.run("Fail", {
@@ -108,7 +57,7 @@ test("an agent that is not installed is refused with what to do, before anything
 test("the command runs one task without a server, and leaves nothing behind", async () => {
   const folder = await mkdtemp(join(tmpdir(), "drover-direct-cli-"));
   const script = join(folder, "script.json");
-  await writeFile(script, JSON.stringify(SCRIPT));
+  await writeFile(script, JSON.stringify(WRITE_SCRIPT));
   const nowhere = { url: "http://127.0.0.1:1" };
   const sizes = ["--memory", "0.5", "--cpu", "1", "--disk", "1"];
   const done = await runBinary(nowhere, "run", "--direct", "--script", script, ...sizes, "--json", "Write", "it");
@@ -128,7 +77,6 @@ test("an agent server is a workspace and an executor, and tells the same events"
   await using model = await startScriptedModel();
   model.setScript([{ tools: [{ name: "terminal", input: { command: "echo two > made.txt" } }] }, { text: "Made it." }]);
   const agents = await startAgentServerProcess(folder);
-  const repo = await makeRepository();
   try {
     const remote = { url: agents.url, key: SESSION_KEY, root: join(folder, "work"), project: "p", task: "t" };
     await expect(openWorkspace({ mode: "remote", config, remote: { ...remote, task: ".." } })).rejects.toThrow(
@@ -137,7 +85,7 @@ test("an agent server is a workspace and an executor, and tells the same events"
     await expect(openWorkspace({ mode: "remote", config, remote: { ...remote, key: "wrong" } })).rejects.toThrow("401");
     await using workspace = await openWorkspace({ mode: "remote", config, remote });
     expect(workspace.directory).toBe(join(folder, "work/p/t"));
-    await exercise(workspace, repo);
+    await exerciseWorkspace(workspace);
     const events: RunEvent[] = [];
     const llm = { model: "openai/a-model", api_key: "sk-a-key", base_url: model.url };
     const executor = createRemoteExecutor({ url: agents.url, key: SESSION_KEY, directory: workspace.directory, llm });
@@ -159,18 +107,15 @@ test("an agent server is a workspace and an executor, and tells the same events"
   } finally {
     await agents.stop();
     await rm(folder, { recursive: true, force: true });
-    await rm(repo, { recursive: true });
   }
 });
 
 test("a sandbox at Daytona is one too, its worker comes back by HTTP; modes are what they are called", async () => {
   await using emulator = await startDaytona({ snapshots: [config.daytonaSnapshot] });
-  const repo = await makeRepository();
   const elsewhere = { ...config, daytonaApiKey: emulator.apiKey, daytonaApiUrl: emulator.apiUrl };
   await using workspace = (await openWorkspace({ mode: "daytona", config: elsewhere })) as SandboxWorkspace;
-  await exercise(workspace, repo);
-  await rm(repo, { recursive: true });
-  const executor = createDirectExecutor({ workspace, config: elsewhere, script: SCRIPT });
+  await exerciseWorkspace(workspace);
+  const executor = createDirectExecutor({ workspace, config: elsewhere, script: WRITE_SCRIPT });
   expect(await executor.execute("Write it")).toMatchObject({ status: "completed", sandbox_id: workspace.id });
   expect(Buffer.from(await workspace.readFile("made.txt")).toString()).toBe("one\n");
   expect([undefined, "", "docker"].map(parseWorkspaceMode)).toEqual(["local", "local", "docker"]);

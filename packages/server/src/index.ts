@@ -2,6 +2,6 @@
 export { readArchive } from "./app/archive/read-archive.ts";
 export { parseFault } from "./adapters/fault-env.ts";
 export { openLog } from "./adapters/log-pino.ts";
-export { findUnbuilt, probeDatabase, probeEngine, probeRedis } from "./probe.ts";
+export { findUnbuilt, probeDatabase, probeEngine, probeKubernetes, probeRedis } from "./probe.ts";
 export { startServer, type RunningServer, type ServerOptions } from "./main.ts";
 export { evaluateCorpus, type GuardianScore } from "./app/evaluate-corpus.ts";

@@ -36,6 +36,8 @@ export interface LoopRow {
   readonly byTurns?: true;
   /** Left out where ORCHESTRATOR_ENABLED is false: other processes do it. */
   readonly isOrchestration?: true;
+  /** Part of supervision, which tells how it does. */
+  readonly isMonitoring?: true;
 }
 
 export const LOOPS: readonly LoopRow[] = [
@@ -45,14 +47,28 @@ export const LOOPS: readonly LoopRow[] = [
   { name: "reconcile-sandboxes", everyMs: 60_000, pass: reconcileSandboxesOnce },
   { name: "provision-sandboxes", everyMs: 1_000, pass: provisionSandboxesOnce },
   { name: "watch-sandboxes", everyMs: 5_000, pass: watchSandboxesOnce },
-  { name: "supervise-runs", everyMs: 5_000, pass: superviseRunsOnce },
-  { name: "run-guardian", everyMs: 60_000, pass: runGuardianOnce },
-  { name: "run-conductor", byTurns: true, everyMs: 300_000, pass: runConductorOnce },
-  { name: "measure", everyMs: 30_000, pass: measureOnce },
-  { name: "find-anomalies", byTurns: true, everyMs: 60_000, pass: findAnomaliesOnce },
-  { name: "deliver-alerts", everyMs: 5_000, pass: deliverAlertsOnce },
-  { name: "diagnose-tickets", byTurns: true, isOrchestration: true, everyMs: 60_000, pass: diagnoseTicketsOnce },
-  { name: "detect-blocking", byTurns: true, isOrchestration: true, everyMs: 300_000, pass: detectBlockingOnce },
+  { name: "supervise-runs", isMonitoring: true, everyMs: 5_000, pass: superviseRunsOnce },
+  { name: "run-guardian", isMonitoring: true, everyMs: 60_000, pass: runGuardianOnce },
+  { name: "run-conductor", isMonitoring: true, byTurns: true, everyMs: 300_000, pass: runConductorOnce },
+  { name: "measure", isMonitoring: true, everyMs: 30_000, pass: measureOnce },
+  { name: "find-anomalies", isMonitoring: true, byTurns: true, everyMs: 60_000, pass: findAnomaliesOnce },
+  { name: "deliver-alerts", isMonitoring: true, everyMs: 5_000, pass: deliverAlertsOnce },
+  {
+    name: "diagnose-tickets",
+    isMonitoring: true,
+    byTurns: true,
+    isOrchestration: true,
+    everyMs: 60_000,
+    pass: diagnoseTicketsOnce,
+  },
+  {
+    name: "detect-blocking",
+    isMonitoring: true,
+    byTurns: true,
+    isOrchestration: true,
+    everyMs: 300_000,
+    pass: detectBlockingOnce,
+  },
   { name: "reap-sandboxes", everyMs: 5_000, pass: reapSandboxesOnce },
   { name: "retention", everyMs: 3_600_000, pass: applyRetentionOnce },
   { name: "follow-conversations", everyMs: 5_000, pass: followConversationsOnce },

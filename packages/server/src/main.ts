@@ -31,6 +31,7 @@ import { openVault } from "./adapters/vault-file.ts";
 import { openWebhookPost } from "./adapters/webhook-post.ts";
 import { openDaytona } from "./adapters/sandbox-daytona.ts";
 import { openDocker } from "./adapters/sandbox-docker.ts";
+import { openKubernetes, toKubernetesOptions } from "./adapters/sandbox-kubernetes.ts";
 import { openLocalProvider } from "./adapters/sandbox-local.ts";
 import { openRemote } from "./adapters/sandbox-remote.ts";
 import { openCredentials } from "./app/credential.ts";
@@ -38,8 +39,9 @@ import type { Deps } from "./app/deps.ts";
 import { openWebhookJudge } from "./app/judge-webhook.ts";
 import { openIngest } from "./app/ingest-events.ts";
 import { parseEgressSettings } from "./app/govern-egress.ts";
-import { ensureSeedPrices, openModels, type Models } from "./app/models.ts";
+import { ensureSeedPrices, openModels } from "./app/models.ts";
 import { recordPass } from "./app/pass-record.ts";
+import { tellMonitoring } from "./app/tell-monitoring.ts";
 import { openProviders } from "./app/providers.ts";
 import { toLimits } from "./app/sandbox-key.ts";
 import { ensureDefaultProject } from "./app/manage-projects.ts";
@@ -50,6 +52,7 @@ import { mountSite } from "./http/mount.ts";
 import { openSandboxGate } from "./http/sandbox-gate.ts";
 import { startLoop } from "./loop.ts";
 import { LOOPS } from "./loops.ts";
+import { toOwnAddress } from "./own-address.ts";
 import type { NameResolver } from "./ports/egress.ts";
 import type { Fault } from "./ports/fault.ts";
 import { NO_JUDGE, type Judge } from "./ports/judge.ts";
@@ -130,10 +133,10 @@ function toResources({ config, origins }: ServerOptions): ResolvedResources {
 }
 
 /** The vendors' libraries are large: who has no judge does not load them. */
-async function loadJudge(config: Config, models: Models, log: Log): Promise<Judge> {
+async function loadJudge(config: Config, log: Log): Promise<Judge> {
   if (config.judgeModel === undefined) return NO_JUDGE;
   const { openJudge } = await import("./adapters/judge-model.ts");
-  return openJudge({ model: config.judgeModel, findUpstream: (protocol) => models.findUpstream(protocol), log });
+  return openJudge({ model: config.judgeModel, log });
 }
 
 /** Who has no collector does not load its library. */
@@ -216,6 +219,7 @@ async function openServer(options: ServerOptions, cleanup: ReturnType<typeof ope
         base: join(dataDir.path, "containers"),
         warm: { size: config.warmDocker, limits: toLimits(resolveSizes({}, toResources(options))), log },
       }),
+    kubernetes: () => openKubernetes(toKubernetesOptions(config)),
     remote: () => openRemote({ url: config.remoteUrl, token: config.remoteToken, base: join(dataDir.path, "remote") }),
   });
   cleanup.add(() => providers.close());
@@ -293,7 +297,7 @@ async function openServer(options: ServerOptions, cleanup: ReturnType<typeof ope
         ? undefined
         : openConversationSource(config.agentServerUrl, config.agentServerKey),
     traces,
-    judge: await loadJudge(config, models, log),
+    judge: await loadJudge(config, log),
     passes: new Map(),
     startedMs: clock.now().getTime(),
     wake: (name) => loops.get(name)?.wake(),
@@ -323,23 +327,31 @@ async function openServer(options: ServerOptions, cleanup: ReturnType<typeof ope
     throw new AppError("config.invalid", `cannot listen on ${config.host}:${config.port}: ${reason}`, { cause });
   });
   const { port } = site.app.server.address() as AddressInfo;
-  url = `http://${config.host.includes(":") ? `[${config.host}]` : config.host}:${port}`;
+  url = toOwnAddress(config.host, port);
 
   const isEverywhere = config.host === "0.0.0.0" || config.host === "::";
   await saveReplica(db, host, config.peerUrl ?? (isEverywhere ? `http://${hostname()}:${port}` : url), instance);
   await releaseLeases(db, deps.host);
   await releaseDeliveries(db, deps.host);
-  for (const [index, { name, everyMs, pass, isOrchestration, byTurns }] of LOOPS.entries()) {
-    if (isOrchestration === true && !config.orchestratorEnabled) continue;
+  const passes = LOOPS.filter(({ isOrchestration }) => isOrchestration !== true || config.orchestratorEnabled);
+  // Expected: the database is away. The log of the process has it then.
+  const tell = (...told: Parameters<typeof tellMonitoring> extends [unknown, ...infer Rest] ? Rest : never) =>
+    tellMonitoring(deps, ...told).catch((error: unknown) => log.warn("monitoring.untold", { reason: String(error) }));
+  for (const [index, { name, everyMs, pass, byTurns, isMonitoring }] of passes.entries()) {
     const hasTurn = async () =>
       byTurns !== true || (await takeTurn.maybe(db, name, host, (everyMs / 1_000) * TURN_SHARE)) !== undefined;
-    const onError = (error: unknown) => log.error("loop.failed", { loop: name, reason: String(error) });
+    const onError = (error: unknown) => {
+      log.error("loop.failed", { loop: name, reason: String(error) });
+      // Once per spell: what is told every few seconds is read by nobody.
+      if (isMonitoring === true && deps.passes.get(name)?.failedInRow === 1)
+        void tell("monitoring.cycle.failed", { loop: name, error: String(error) });
+    };
     loops.set(
       name,
       startLoop({
         everyMs,
         // Out of step with each other: all of them at once would be a moment in every second in which events wait.
-        firstMs: everyMs > EVERY_SECOND_MS ? everyMs : (everyMs * (index + 1)) / LOOPS.length,
+        firstMs: everyMs > EVERY_SECOND_MS ? everyMs : (everyMs * (index + 1)) / passes.length,
         pass: recordPass(deps.passes, clock, { name, everyMs }, async (signal) =>
           (await hasTurn()) ? pass(deps, signal) : undefined,
         ),
@@ -350,15 +362,19 @@ async function openServer(options: ServerOptions, cleanup: ReturnType<typeof ope
     );
   }
   tail.onAdvance((events) => {
+    const types = [...new Set(events.map(({ storedType }) => storedType))];
     for (const { name, wakeOn } of LOOPS) {
-      if (wakeOn?.some((prefix) => events.some(({ storedType }) => storedType.startsWith(prefix))) === true)
-        loops.get(name)?.wake();
+      if (wakeOn?.some((prefix) => types.some((type) => type.startsWith(prefix))) === true) loops.get(name)?.wake();
     }
   });
   cleanup.add(async () => {
     stopping.abort();
     await Promise.all([...loops.values()].map((loop) => loop.done));
+    await tell("monitoring.stopped", { host });
   });
+  const watching = passes.filter(({ isMonitoring }) => isMonitoring === true);
+  const intervals = Object.fromEntries(watching.map(({ name, everyMs }) => [name, everyMs / 1_000]));
+  await tell("monitoring.started", { host, interval_seconds: intervals });
 
   const done = Promise.withResolvers<void>();
   let stopped: Promise<void> | undefined;

@@ -1,10 +1,11 @@
 /** Looks at what a server would need, without being one: nothing is migrated, made or kept. */
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { AppError } from "@drover/contract";
+import { AppError, type Config } from "@drover/contract";
 import { openPostgres } from "./adapters/db-postgres.ts";
 import { openRedisBus } from "./adapters/bus-redis.ts";
 import { connectEngine, identifyEngine, toAppError } from "./adapters/docker/connection.ts";
+import { openKubernetes, toKubernetesOptions } from "./adapters/sandbox-kubernetes.ts";
 import type { Log } from "./ports/log.ts";
 
 const PACKAGES = resolve(import.meta.dirname, "../..");
@@ -55,4 +56,10 @@ export async function probeEngine(host: string): Promise<string> {
   } catch (error) {
     throw toAppError(error, connection);
   }
+}
+
+/** Asks the cluster what it has under a label that no sandbox carries: that there is an answer is what counts. */
+export async function probeKubernetes(config: Config): Promise<void> {
+  const provider = await openKubernetes(toKubernetesOptions(config));
+  await provider.list({ drover: "probe" }, AbortSignal.timeout(PATIENCE_MS));
 }

@@ -21,6 +21,7 @@ export interface WebhookReceiver extends AsyncDisposable {
 /** `answer` gives a status, or undefined to leave the caller without one. */
 export async function startReceiver(
   answer: (received: Received, count: number) => number | undefined | readonly [number, Record<string, string>],
+  { host = "127.0.0.1", port: wanted = 0 } = {},
 ): Promise<WebhookReceiver> {
   const received: Received[] = [];
   const handle = async (request: IncomingMessage, response: ServerResponse) => {
@@ -38,10 +39,10 @@ export async function startReceiver(
     response.writeHead(status, headers).end();
   };
   const server = createServer((request, response) => void handle(request, response).catch(() => response.destroy()));
-  await new Promise<void>((done) => void server.listen(0, "127.0.0.1", done));
+  await new Promise<void>((done) => void server.listen(wanted, host, done));
   const { port } = server.address() as AddressInfo;
   return {
-    url: `http://127.0.0.1:${port}/hook`,
+    url: `http://${host}:${port}/hook`,
     port,
     received,
     [Symbol.asyncDispose]: () =>

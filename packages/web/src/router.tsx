@@ -9,8 +9,9 @@ import {
   redirect,
 } from "@tanstack/react-router";
 import { Shell } from "./app/shell.tsx";
-import { client, watchToken } from "./data/client.ts";
-import { queryClient, sandboxQuery, whoamiQuery } from "./data/queries.ts";
+import { watchToken } from "./data/client.ts";
+import { awaitFirstLook, forgetFirstLook, openedRun } from "./data/first-look.ts";
+import { queryClient, whoamiQuery } from "./data/queries.ts";
 import { session } from "./data/session.ts";
 import { Failed, NotFound, Opening } from "./pages/fallbacks.tsx";
 import {
@@ -57,16 +58,8 @@ const inside = createRoute({
 const loadWall = () => import("./wall/wall-page.tsx");
 const loadRunPage = () => import("./pages/run.tsx");
 // Most visits begin at one of the two: its part of the page is fetched while the rest starts, and what the run is about with it.
-const opened = /^\/sandboxes\/(?!new$)([^/]+)$/.exec(location.pathname)?.[1];
 if (location.pathname === "/") void loadWall();
-if (opened !== undefined) {
-  void loadRunPage();
-  // Refused to who has no login: the page itself asks again and says so.
-  client.getSandbox({ params: { sandbox_id: opened } }, { retries: 0 }).then(
-    (sandbox) => queryClient.setQueryData(sandboxQuery(opened).queryKey, sandbox),
-    () => {},
-  );
-}
+if (openedRun !== undefined) void loadRunPage();
 
 const wall = createRoute({
   getParentRoute: () => inside,
@@ -85,6 +78,7 @@ const run = createRoute({
   getParentRoute: () => inside,
   path: "/sandboxes/$sandboxId",
   validateSearch: parseRunSearch,
+  loader: ({ params }) => awaitFirstLook(params.sandboxId),
   component: lazyRouteComponent(loadRunPage, "RunPage"),
 });
 
@@ -208,6 +202,7 @@ session.onLost = () => {
   // Who watches by a link has no login to lose; the page says that the link has ended.
   if (watchToken !== undefined) return;
   session.leave();
+  forgetFirstLook();
   queryClient.removeQueries({ queryKey: whoamiQuery.queryKey });
   if (router.state.location.pathname !== "/login") {
     void router.navigate({ to: "/login", search: { return: router.state.location.href } });

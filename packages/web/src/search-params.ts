@@ -15,6 +15,9 @@ const readWords = <T extends string>(value: unknown, known: readonly T[]): reado
   return known.filter((word) => words.has(word));
 };
 
+const readOne = <T extends string>(value: unknown, known: readonly T[]): T | undefined =>
+  known.find((one) => one === readText(value));
+
 const readSeq = (value: unknown): number | undefined => {
   const seq = Number(value);
   return Number.isSafeInteger(seq) && seq > 0 ? seq : undefined;
@@ -64,8 +67,13 @@ export interface RunSearch {
   readonly cast?: string;
   /** Turn that the changes tab shows; all of them when absent. */
   readonly turn?: number;
-  /** The changes tab shows what is left of all changes, and not each of them. */
-  readonly scope?: "net";
+  /** The changes tab shows what is left of all changes, those that are new to who looks, or those between two events. */
+  readonly scope?: "net" | "new" | "between";
+  /** sandbox_seq of the first and the last event that the changes tab shows the changes of. */
+  readonly from?: number;
+  readonly to?: number;
+  /** Line of the shown file whose origin is told. */
+  readonly line?: number;
 }
 
 export const parseKinds = (kinds: string | undefined): readonly FeedGroup[] => readWords(kinds, FEED_GROUPS);
@@ -85,7 +93,10 @@ export function parseRunSearch(given: Given): RunSearch {
     file: readText(given["file"]),
     cast: readText(given["cast"]),
     turn: readSeq(given["turn"]),
-    scope: readText(given["scope"]) === "net" ? "net" : undefined,
+    scope: readOne(given["scope"], ["net", "new", "between"]),
+    from: readSeq(given["from"]),
+    to: readSeq(given["to"]),
+    line: readSeq(given["line"]),
   });
 }
 
@@ -105,9 +116,6 @@ export interface ReplaySearch {
   readonly look?: "diff" | "file";
 }
 
-const readOne = <T extends string>(value: unknown, known: readonly T[]): T | undefined =>
-  known.find((one) => one === readText(value));
-
 export const parseReplaySearch = (given: Given): ReplaySearch =>
   keepKnown<ReplaySearch>({
     at: readSeq(given["at"]),
@@ -122,14 +130,17 @@ export interface CompareSearch {
   readonly a?: string;
   readonly b?: string;
   /** By likeness of turns when absent. */
-  readonly align?: "turn" | "order";
+  readonly align?: "turn" | "order" | "time" | "file";
+  /** The file whose two versions are compared. */
+  readonly file?: string;
 }
 
 export const parseCompareSearch = (given: Given): CompareSearch =>
   keepKnown<CompareSearch>({
     a: readText(given["a"]),
     b: readText(given["b"]),
-    align: readOne(given["align"], ["turn", "order"]),
+    align: readOne(given["align"], ["turn", "order", "time", "file"]),
+    file: readText(given["file"]),
   });
 
 const WORK_VIEWS = ["board", "tasks", "graph"] as const;

@@ -49,12 +49,20 @@ export interface WorkerParts {
   readonly outboxLimitBytes: number;
 }
 
+/** All that a worker can start, by the name that a sandbox's `runtime` has. */
+export const RUNTIMES: Readonly<Record<string, AgentRuntime>> = {
+  scripted: createScripted(),
+  claude: createClaude(),
+  ...ACP_RUNTIMES,
+  openhands: createOpenHands(),
+};
+
 const DEFAULTS: WorkerParts = {
   clock: systemClock,
   random: () => randomBytes(4).readUInt32BE() / 2 ** 32,
   fault: noFault,
   log: noLog,
-  runtimes: { scripted: createScripted(), claude: createClaude(), ...ACP_RUNTIMES, openhands: createOpenHands() },
+  runtimes: RUNTIMES,
   createTransport,
   openDisk,
   drainMs: 10_000,

@@ -12,7 +12,8 @@ import { runCommand } from "../run-command.ts";
 import type { Finding } from "./finding.ts";
 import { checkBuilt, checkDataDir, checkNode } from "./host-checks.ts";
 import { checkPage } from "./page-check.ts";
-import { checkDatabase, checkDaytona, checkEngine, checkRedis } from "./service-checks.ts";
+import { startKubernetes } from "../../../testkit/src/kubernetes/api-server.ts";
+import { checkDatabase, checkDaytona, checkEngine, checkKubernetes, checkRedis } from "./service-checks.ts";
 
 const { config } = resolveConfig({});
 const EVERY_FIX = /^(Run|Set|Give|Check|Start|Free|Use|Install)\b/;
@@ -54,6 +55,24 @@ describe("a look at other programs", () => {
       detail: expect.stringContaining("there is no socket"),
       fix: expect.stringMatching(EVERY_FIX),
     });
+  });
+
+  test("a cluster is asked only when it is named, and its refusal has one fix", async () => {
+    await using emulator = await startKubernetes({ rules: [] });
+    await using open = await startKubernetes();
+    const named = { ...config, provider: "kubernetes", kubernetesConfig: emulator.configFile } as const;
+    const findings = [
+      await checkKubernetes(config),
+      await checkKubernetes({ ...config, provider: "kubernetes" }),
+      await checkKubernetes({ ...named, kubernetesConfig: "/not/there" }),
+      await checkKubernetes(named),
+      await checkKubernetes({ ...named, provider: "local" }),
+      await checkKubernetes({ ...named, kubernetesConfig: open.configFile }),
+    ];
+    const wanted = ["skipped", "broken", "broken", "broken", "skipped", "ok"];
+    expect(findings.map(({ status }) => status)).toEqual(wanted);
+    for (const finding of findings.slice(1, 4)) expect(finding.fix).toMatch(EVERY_FIX);
+    expect(findings[3]?.detail).toContain("forbidden");
   });
 
   test("a key of Daytona is tried, and never shown", async () => {

@@ -1,6 +1,5 @@
-/** Other programs that a server works with. */
+/** Other programs that a server works with. The server is loaded by the check that needs it: every command has this file in it. */
 import type { Config } from "@drover/contract";
-import { probeDatabase, probeEngine, probeRedis } from "@drover/server";
 import { broken, brokenIf, ok, skipped, toReason, type Finding } from "./finding.ts";
 
 const DAYTONA_API = "https://app.daytona.io/api";
@@ -9,6 +8,7 @@ const PATIENCE_MS = 10_000;
 /** The embedded one is proved by starting it; one's own is only spoken to. */
 export async function checkDatabase(config: Config): Promise<Finding> {
   if (config.databaseUrl === undefined) return skipped("database", "the embedded one; proved with the server below");
+  const { probeDatabase } = await import("@drover/server");
   // Expected: it is not running, or refuses this user.
   return probeDatabase(config.databaseUrl).then(
     (version) => ok("database", `${version} answers`),
@@ -19,6 +19,7 @@ export async function checkDatabase(config: Config): Promise<Finding> {
 
 export async function checkRedis(config: Config): Promise<Finding> {
   if (config.redisUrl === undefined) return skipped("redis", "not used; REDIS_URL is for several replicas");
+  const { probeRedis } = await import("@drover/server");
   return probeRedis(config.redisUrl).then(
     () => ok("redis", "answers"),
     (error: unknown) => broken("redis", toReason(error), "Check REDIS_URL, or unset it for a single server."),
@@ -26,6 +27,7 @@ export async function checkRedis(config: Config): Promise<Finding> {
 }
 
 export async function checkEngine(config: Config): Promise<Finding> {
+  const { probeEngine } = await import("@drover/server");
   return probeEngine(config.dockerHost).then(
     (version) => ok("docker", `${version} at ${config.dockerHost}`),
     (error: unknown) =>
@@ -58,4 +60,21 @@ export async function checkDaytona(
     // Expected: no way to the internet.
     return brokenIf(isNeeded, "daytona", `no answer: ${toReason(error)}`, "Check DAYTONA_API_URL and the network.");
   }
+}
+
+export async function checkKubernetes(config: Config): Promise<Finding> {
+  const isNeeded = config.provider === "kubernetes";
+  if (config.kubernetesConfig === undefined)
+    return brokenIf(isNeeded, "kubernetes", "no cluster is named", "Set KUBERNETES_CONFIG to a kubeconfig.");
+  const { probeKubernetes } = await import("@drover/server");
+  return probeKubernetes(config).then(
+    () => ok("kubernetes", `the cluster answers for namespace ${config.kubernetesNamespace}`),
+    (error: unknown) =>
+      brokenIf(
+        isNeeded,
+        "kubernetes",
+        toReason(error),
+        "Check KUBERNETES_CONFIG, and that its user may list pods of KUBERNETES_NAMESPACE.",
+      ),
+  );
 }

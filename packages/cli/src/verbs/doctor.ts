@@ -16,7 +16,7 @@ import {
 } from "../doctor/host-checks.ts";
 import { checkPage } from "../doctor/page-check.ts";
 import { checkPath } from "../doctor/path-checks.ts";
-import { checkDatabase, checkDaytona, checkEngine, checkRedis } from "../doctor/service-checks.ts";
+import { checkDatabase, checkDaytona, checkEngine, checkKubernetes, checkRedis } from "../doctor/service-checks.ts";
 import { EXIT } from "../exit-code.ts";
 import { toServerFlags, toServerParams } from "../server-flags.ts";
 import { toSafeLine, wrap } from "../terminal.ts";
@@ -110,6 +110,7 @@ async function* examine(context: Context, config: Config): AsyncGenerator<Findin
   yield await checkNamespaces(config);
   yield await checkEngine(config);
   yield await checkDaytona(config, context.env, globalThis.fetch);
+  yield await checkKubernetes(config);
   if (dataDir.status === "broken" || built.status === "broken")
     yield skipped("server", "not tried before the above is mended");
   else yield* await checkServer(context, config);

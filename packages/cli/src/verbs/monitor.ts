@@ -1,5 +1,5 @@
 /** drover monitor: work and agents in figures, and how the agents stand together. */
-import type { Alert, Anomaly, StuckTicket } from "@drover/contract";
+import { type Alert, type Anomaly, PhaseId, type StuckTicket } from "@drover/contract";
 import { takePositionals } from "../arguments.ts";
 import { connect } from "../connection.ts";
 import { toElapsed } from "../elapsed.ts";
@@ -73,6 +73,15 @@ function parseHours(args: Arguments): number | undefined {
   throw new UsageError(`--hours takes a number of hours, not ${JSON.stringify(text)}`, monitor.name);
 }
 
+function parsePhase(args: Arguments): PhaseId | undefined {
+  const given = args.get("phase");
+  if (given === undefined) return undefined;
+  const { data } = PhaseId.safeParse(given);
+  if (data === undefined)
+    throw new UsageError(`${given} is no phase; there are ${PhaseId.options.join(", ")}`, monitor.name);
+  return data;
+}
+
 async function metrics(context: Context, args: Arguments): Promise<number> {
   const [, ...names] = takePositionals(monitor, args, 1, METRIC_NAMES.length + 1);
   const metric = names.map((name) => {
@@ -82,7 +91,13 @@ async function metrics(context: Context, args: Arguments): Promise<number> {
     return known;
   });
   const from = new Date(context.now().getTime() - (parseHours(args) ?? 1) * HOUR_MS).toISOString();
-  const query = { from, points: CHART_POINTS, ...(metric.length === 0 ? {} : { metric }) };
+  const phase = parsePhase(args);
+  const query = {
+    from,
+    points: CHART_POINTS,
+    ...(metric.length === 0 ? {} : { metric }),
+    ...(phase === undefined ? {} : { phase_id: phase }),
+  };
   const found = await connect(context, args).getMetrics({ query }, { signal: context.signal });
   if (args.has("json")) context.print(JSON.stringify(found, null, 2));
   else for (const line of formatMetrics(found, context.width)) context.print(line);
@@ -206,6 +221,11 @@ export const monitor: Verb = {
     "Without more: how all stands now. `metrics` shows figures over time; `anomalies` and `alerts` list, and with an id acknowledge; `rules` lists, `rules add <metric> above|below <number> <name>` adds one, `rules on|off|rm <id>` changes one; `stuck` lists stuck tickets, and with one looks into it now; `status` shows the passes of supervision.",
   flags: [
     { name: "hours", value: "n", doc: "For metrics and anomalies: how far back (1, 24)." },
+    {
+      name: "phase",
+      value: "phase",
+      doc: "For metrics: of tasks in this phase (PHASE_TESTING), and what works at them.",
+    },
     { name: "for", value: "seconds", doc: "For rules add: how long it must hold." },
     { name: "critical", doc: "For rules add: the alert is critical." },
     { name: "webhook", value: "url", many: true, doc: "For rules add: also post it there." },

@@ -62,7 +62,7 @@ export const run: Verb = {
     { name: "agent-server", value: "address", doc: "With --mode remote: where it is (DROVER_AGENT_SERVER_URL)." },
     { name: "timeout", value: "seconds", doc: "With --direct: give up after so long (300)." },
     { name: "script", value: "path", doc: "With --direct: what a scripted agent plays, as YAML or JSON." },
-    { name: "provider", value: "name", doc: "What makes the sandbox: local, docker, daytona." },
+    { name: "provider", value: "name", doc: "What makes the sandbox: local, docker, daytona, kubernetes." },
     { name: "runtime", value: "name", doc: "Which agent works in it." },
     { name: "model", value: "name", doc: "Which model the agent uses." },
     { name: "repo", value: "address", doc: "Repository that is checked out in the workspace." },

@@ -29,12 +29,22 @@ function showTicket(context: Context, args: Arguments, one: Ticket): number {
   return EXIT.ok;
 }
 
+/** `owner/name`, as GitHub writes it. */
+function toPlace(given: string | undefined) {
+  if (given === undefined) return {};
+  const [github_owner = "", github_repo = "", ...more] = given.split("/");
+  if (github_owner === "" || github_repo === "" || more.length > 0)
+    throw new UsageError("--github is owner/name", ticket.name);
+  return { github_owner, github_repo };
+}
+
 async function create(context: Context, args: Arguments): Promise<number> {
   const [, title = ""] = takePositionals(ticket, args, 2, 2);
   const [project_id, description, priority] = [args.get("project"), args.get("description"), args.get("priority")];
   const body = {
     title,
     ...(project_id === undefined ? {} : { project_id }),
+    ...toPlace(args.get("github")),
     ...(description === undefined ? {} : { description }),
     ...(priority === undefined ? {} : { priority }),
     ...(args.has("quick") ? { workflow_mode: "quick" as const } : {}),
@@ -101,6 +111,7 @@ export const ticket: Verb = {
   isRemote: true,
   flags: [
     { name: "project", value: "id", doc: "The project." },
+    { name: "github", value: "owner/name", doc: "For create: the project of this repository; made if there is none." },
     { name: "description", value: "text", doc: "For create: what is wanted." },
     { name: "priority", value: "priority", doc: "For create: CRITICAL, HIGH, MEDIUM or LOW (MEDIUM)." },
     { name: "quick", doc: "For create: begin at once, with one task." },

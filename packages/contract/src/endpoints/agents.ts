@@ -5,6 +5,7 @@ import { ProjectId, SandboxId } from "../ids.ts";
 import { EventType } from "../events/event.ts";
 import { JsonObject } from "../json.ts";
 import { Agent, AgentBeat, AgentHealth, AgentMatch, AgentStatus } from "../resources/coordination.ts";
+import { Trajectory, TrajectoryQuery } from "../resources/log.ts";
 import { WorkerEnv } from "../resources/sandbox.ts";
 import { page, Paging } from "./page.ts";
 
@@ -170,6 +171,16 @@ export const agentEndpoints = {
     summary: "One agent.",
     params: agentRef,
     reply: Agent,
+  }),
+  getAgentTrajectory: endpoint({
+    method: "GET",
+    path: "/agents/:sandbox_id/trajectory",
+    access: "person",
+    verb: "read",
+    summary: "What an agent did; another name of its sandbox's trajectory.",
+    params: agentRef,
+    query: TrajectoryQuery,
+    reply: Trajectory,
   }),
   getAgentHealth: endpoint({
     method: "GET",

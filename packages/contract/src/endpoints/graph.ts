@@ -7,7 +7,7 @@ import { TaskStatus } from "../resources/task.ts";
 
 const read = { access: "person", verb: "read", method: "GET" } as const;
 const TaskRef = z.object({ id: TaskId, title: z.string(), description: z.string().nullable(), status: TaskStatus });
-const Inclusion = {
+export const GraphInclusion = {
   include_resolved: z.stringbool().default(true),
   include_discoveries: z.stringbool().default(true),
 };
@@ -17,7 +17,7 @@ export const graphEndpoints = {
     path: "/graph/dependency-graph/ticket/:ticket_id",
     summary: "A ticket's tasks and what they wait for.",
     params: z.object({ ticket_id: TicketId }),
-    query: z.strictObject(Inclusion),
+    query: z.strictObject(GraphInclusion),
     reply: Graph,
     ...read,
   }),
@@ -25,7 +25,7 @@ export const graphEndpoints = {
     path: "/graph/dependency-graph/project/:project_id",
     summary: "A project's tickets and tasks and what they wait for.",
     params: z.object({ project_id: ProjectId }),
-    query: z.strictObject(Inclusion),
+    query: z.strictObject(GraphInclusion),
     reply: Graph,
     ...read,
   }),

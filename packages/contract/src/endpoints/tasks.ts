@@ -90,6 +90,14 @@ export const taskEndpoints = {
     reply: Task,
     ...onTask,
   }),
+  changeTaskStatus: endpoint({
+    method: "PATCH",
+    path: "/tasks/:task_id/status",
+    summary: "Move a task to another state, where the table allows it.",
+    body: z.strictObject({ status: TaskStatus }),
+    reply: Task,
+    ...onTask,
+  }),
   listAttempts: endpoint({
     method: "GET",
     path: "/tasks/:task_id/attempts",

@@ -103,5 +103,15 @@ export const toUpperForm = (eventType: string): string => eventType.toUpperCase(
 
 const RESERVED: ReadonlySet<string> = new Set(SERVER_EVENT_TYPES.map(toUpperForm));
 
+/** Types that were found free. Agents speak in a few dozen of them, thousands of times a second. */
+const free = new Set<string>();
+const FREE_LIMIT = 1_000;
+
 /** Compared by upper form, so that `message.queued` cannot pass for `MESSAGE_QUEUED` in a subscriber's filter. */
-export const isReserved = (eventType: string): boolean => RESERVED.has(toUpperForm(eventType));
+export function isReserved(eventType: string): boolean {
+  if (free.has(eventType)) return false;
+  if (RESERVED.has(toUpperForm(eventType))) return true;
+  if (free.size >= FREE_LIMIT) free.clear();
+  free.add(eventType);
+  return false;
+}

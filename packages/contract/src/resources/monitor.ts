@@ -3,6 +3,7 @@ import { z } from "zod";
 import { ProjectId, SandboxId } from "../ids.ts";
 import { Timestamp } from "../time.ts";
 import { GuardianAnalysis, Supervision } from "./supervision.ts";
+import { PhaseId } from "./ticket.ts";
 
 /** What is measured, in which unit, and how many measurements become one: the mean of a standing, the sum of what happened. */
 export const METRICS = {
@@ -33,6 +34,8 @@ export const MetricsQuery = z
     /** About how many points a series has. */
     points: z.coerce.number().int().min(10).max(1_000).default(120),
     project_id: ProjectId.optional(),
+    /** Of tasks in this phase, and of what works at them; `event_lag_seconds` and `coherence` are of no phase. */
+    phase_id: PhaseId.optional(),
   })
   .refine(({ from, to }) => from === undefined || to === undefined || Date.parse(from) < Date.parse(to), {
     path: ["from"],

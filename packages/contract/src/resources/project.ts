@@ -39,6 +39,8 @@ const settingShapes = {
   /** Tasks of the project that run at once. */
   max_concurrent_tasks: z.int().min(1).max(1_000),
   default_branch: z.string().min(1).max(250),
+  /** Unless false, tasks work on branches of the project's repository; else in empty workspaces, and a ticket is done with its last task. */
+  branches_enabled: z.boolean(),
   /** New tasks are looked at by a second agent before they count as done. */
   validation_enabled: z.boolean(),
   /** New tickets wait for a person. */
@@ -65,6 +67,7 @@ const SettingsChange = z
     permission_mode: settingShapes.permission_mode.nullable(),
     max_concurrent_tasks: settingShapes.max_concurrent_tasks.nullable(),
     default_branch: settingShapes.default_branch.nullable(),
+    branches_enabled: settingShapes.branches_enabled.nullable(),
     validation_enabled: settingShapes.validation_enabled.nullable(),
     ticket_human_review: settingShapes.ticket_human_review.nullable(),
     auto_merge: settingShapes.auto_merge.nullable(),

@@ -149,7 +149,7 @@ export const ProjectGit = z.object({
 });
 export type ProjectGit = z.infer<typeof ProjectGit>;
 
-const GitHubName = z.string().regex(/^[A-Za-z0-9_.-]{1,100}$/);
+export const GitHubName = z.string().regex(/^[A-Za-z0-9_.-]{1,100}$/);
 
 /** A secret that is null is forgotten; one that is not named stays. */
 export const ProjectGitChange = z.strictObject({

@@ -3,6 +3,7 @@ import { z } from "zod";
 import { ProjectId, TicketId } from "../ids.ts";
 import { JsonObject } from "../json.ts";
 import { Timestamp } from "../time.ts";
+import { GitHubName } from "./pull-request.ts";
 
 export const Priority = z
   .string()
@@ -41,6 +42,9 @@ export const NewTicket = z.strictObject({
   title: Title,
   description: Description.optional(),
   project_id: ProjectId.optional(),
+  /** With `github_repo`: the project of this repository, made if there is none and the caller may. A project that is named must have it. */
+  github_owner: GitHubName.optional(),
+  github_repo: GitHubName.optional(),
   phase_id: PhaseId.default("PHASE_REQUIREMENTS"),
   priority: Priority.default("MEDIUM"),
   ticket_type: z.string().min(1).max(50).optional(),

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { JsonObject } from "../json.ts";
-import { compareRuns, toTurns, type RunTurn } from "./compare.ts";
+import { compareByFile, compareRuns, toTurns, type RunTurn } from "./compare.ts";
 import { emptyFeed, foldFeed } from "./feed.ts";
 import type { LogEvent } from "./log-event.ts";
 
@@ -12,6 +12,7 @@ const turn = (n: number, ...actions: readonly string[]): RunTurn => ({
   added: 0,
   removed: 0,
   costUsd: 0,
+  startMs: 0,
   durationMs: 0,
   errors: 0,
   said: "",
@@ -74,5 +75,35 @@ test("turns are read off a feed: what was done, changed, spent and said in each"
   expect(toTurns(foldFeed(emptyFeed(), events).rows, events)).toMatchObject([
     { turn: 1, seq: 1, actions: ["read a.ts"], costUsd: 0.5, durationMs: 1_000, errors: 0, said: "Read it." },
     { turn: 2, seq: 4, actions: ["$ npm test", "edit a.ts"], added: 3, removed: 1, durationMs: 1_500, errors: 1 },
+  ]);
+});
+
+test("by time, turns stand together that were at work at the same time; what began first stands first", () => {
+  const at = (n: number, startMs: number, durationMs: number) => ({ ...turn(n, `do ${n}`), startMs, durationMs });
+  const a = [at(1, 0, 1_000), at(2, 1_000, 1_000), at(3, 9_000, 1_000)];
+  const b = [at(1, 100, 1_900), at(2, 5_000, 1_000), at(3, 9_500, 1_000)];
+  expect(read(compareRuns(a, b, "time").pairs)).toEqual(["1/-", "2/1", "-/2", "3/3"]);
+  expect(read(compareRuns([at(1, 5_000, 10)], [at(1, 0, 10)], "time").pairs)).toEqual(["-/1", "1/-"]);
+});
+
+test("by file, each file that either run changed is told once, with the turns that did it", () => {
+  const edit = {
+    eventId: "e",
+    path: "a.ts",
+    oldPath: null,
+    change: "modified",
+    added: 2,
+    removed: 1,
+    patch: "",
+    isComplete: true,
+  };
+  const a = [
+    { ...turn(1), edits: [edit, edit] },
+    { ...turn(2), edits: [{ ...edit, path: "b.ts" }] },
+  ];
+  const b = [{ ...turn(3), edits: [edit] }];
+  expect(compareByFile(a, b)).toEqual([
+    { path: "a.ts", a: [{ turn: 1, seq: 1, added: 4, removed: 2 }], b: [{ turn: 3, seq: 3, added: 2, removed: 1 }] },
+    { path: "b.ts", a: [{ turn: 2, seq: 2, added: 2, removed: 1 }], b: [] },
   ]);
 });

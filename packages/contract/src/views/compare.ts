@@ -15,6 +15,8 @@ export interface RunTurn {
   readonly added: number;
   readonly removed: number;
   readonly costUsd: number;
+  /** Since the run's first event. */
+  readonly startMs: number;
   readonly durationMs: number;
   readonly errors: number;
   /** The last thing that the agent said in it. */
@@ -90,6 +92,7 @@ export function toTurns(rows: readonly FeedRow[], events: readonly LogEvent[]): 
       added: edits.reduce((sum, edit) => sum + edit.added, known?.added ?? 0),
       removed: edits.reduce((sum, edit) => sum + edit.removed, known?.removed ?? 0),
       costUsd: 0,
+      startMs: 0,
       durationMs: 0,
       errors: (known?.errors ?? 0) + (isFailedRow(row) ? 1 : 0),
       said: said === "" ? (known?.said ?? "") : said,
@@ -101,7 +104,8 @@ export function toTurns(rows: readonly FeedRow[], events: readonly LogEvent[]): 
 
 function addTimes(turns: ReadonlyMap<number, Draft<RunTurn>>, events: readonly LogEvent[]): void {
   let turn = 1;
-  let from = Date.parse(events[0]?.created_at ?? "");
+  const start = Date.parse(events[0]?.created_at ?? "");
+  let from = start;
   for (const event of events) {
     const told = readNumber(event.event_data, "turn") ?? 0;
     const at = Date.parse(event.created_at);
@@ -111,6 +115,7 @@ function addTimes(turns: ReadonlyMap<number, Draft<RunTurn>>, events: readonly L
     }
     const open = turns.get(turn);
     if (open === undefined) continue;
+    open.startMs = from - start;
     if (isWork(event)) open.durationMs = Math.max(open.durationMs, at - from);
     if (event.event_type === "agent.usage") open.costUsd += readNumber(event.event_data, "cost_usd") ?? 0;
   }
@@ -141,16 +146,32 @@ const toPair = (a: RunTurn | undefined, b: RunTurn | undefined): TurnPair => ({
   likeness: a === undefined || b === undefined ? 0 : toLikeness(a, b),
 });
 
+/** How much two turns have in common, from 0 to 1. */
+type Score = (a: RunTurn, b: RunTurn) => number;
+
+/** Share of the time in which both were at work of the time in which either was. */
+function toOverlap(a: RunTurn, b: RunTurn): number {
+  const [endOfA, endOfB] = [a.startMs + Math.max(1, a.durationMs), b.startMs + Math.max(1, b.durationMs)];
+  const both = Math.min(endOfA, endOfB) - Math.max(a.startMs, b.startMs);
+  return Math.max(0, both) / (Math.max(endOfA, endOfB) - Math.min(a.startMs, b.startMs));
+}
+
+const SCORES = { turn: toLikeness, time: toOverlap } as const satisfies Record<string, Score>;
+
 /** The pairing with the most in common: each turn stands beside one of the other run, or alone, and none changes its order. */
-function pairByLikeness(a: readonly RunTurn[], b: readonly RunTurn[]): readonly TurnPair[] {
+function pairByScore(a: readonly RunTurn[], b: readonly RunTurn[], score: Score): readonly TurnPair[] {
+  const scoreAt = (i: number, j: number) => {
+    const [one, other] = [a[i], b[j]];
+    return one === undefined || other === undefined ? 0 : score(one, other);
+  };
+  const isFirst = (i: number, j: number) => (a[i]?.startMs ?? 0) <= (b[j]?.startMs ?? 0);
   const width = b.length + 1;
   const best = new Float64Array((a.length + 1) * width);
   const cell = (i: number, j: number) => best[i * width + j] ?? 0;
   for (let i = a.length - 1; i >= 0; i -= 1) {
     for (let j = b.length - 1; j >= 0; j -= 1) {
-      const pair = toPair(a[i], b[j]);
       best[i * width + j] = Math.max(
-        pair.likeness + cell(i + 1, j + 1),
+        scoreAt(i, j) + cell(i + 1, j + 1),
         cell(i + 1, j) + ALONE,
         cell(i, j + 1) + ALONE,
       );
@@ -160,13 +181,12 @@ function pairByLikeness(a: readonly RunTurn[], b: readonly RunTurn[]): readonly 
   let i = 0;
   let j = 0;
   while (i < a.length && j < b.length) {
-    const pair = toPair(a[i], b[j]);
     const here = cell(i, j);
-    if (here === pair.likeness + cell(i + 1, j + 1)) {
-      pairs.push(pair);
-      i += 1;
-      j += 1;
-    } else if (here === cell(i + 1, j) + ALONE) pairs.push(toPair(a[i++], undefined));
+    const canLeaveA = here === cell(i + 1, j) + ALONE;
+    const canLeaveB = here === cell(i, j + 1) + ALONE;
+    if (here === scoreAt(i, j) + cell(i + 1, j + 1)) pairs.push(toPair(a[i++], b[j++]));
+    // Where either may stand alone, what began first stands first.
+    else if (canLeaveA && (!canLeaveB || isFirst(i, j))) pairs.push(toPair(a[i++], undefined));
     else pairs.push(toPair(undefined, b[j++]));
   }
   return [
@@ -182,10 +202,43 @@ const isSame = ({ a, b }: TurnPair): boolean =>
 export function compareRuns(
   a: readonly RunTurn[],
   b: readonly RunTurn[],
-  align: "turn" | "order" = "turn",
+  align: "turn" | "order" | "time" = "turn",
 ): Comparison {
   const isSmall = a.length * b.length <= ALIGNED_CELLS;
-  const pairs = align === "turn" && isSmall ? pairByLikeness(a, b) : pairByOrder(a, b);
+  const pairs = align !== "order" && isSmall ? pairByScore(a, b, SCORES[align]) : pairByOrder(a, b);
   const parting = pairs.findIndex((pair) => !isSame(pair));
   return { pairs, parting: parting === -1 ? undefined : parting };
+}
+
+export interface FileTouch {
+  readonly turn: number;
+  readonly seq: number;
+  readonly added: number;
+  readonly removed: number;
+}
+
+export interface FilePair {
+  readonly path: string;
+  /** In which turns each run changed the file. */
+  readonly a: readonly FileTouch[];
+  readonly b: readonly FileTouch[];
+}
+
+function touchesOf(turns: readonly RunTurn[]): ReadonlyMap<string, readonly FileTouch[]> {
+  const touches = new Map<string, FileTouch[]>();
+  for (const { turn, seq, edits } of turns)
+    for (const [path, own] of Map.groupBy(edits, (edit) => edit.path)) {
+      const added = own.reduce((sum, edit) => sum + edit.added, 0);
+      const removed = own.reduce((sum, edit) => sum + edit.removed, 0);
+      touches.set(path, [...(touches.get(path) ?? []), { turn, seq, added, removed }]);
+    }
+  return touches;
+}
+
+/** Files that either run changed, by name. */
+export function compareByFile(a: readonly RunTurn[], b: readonly RunTurn[]): readonly FilePair[] {
+  const [left, right] = [touchesOf(a), touchesOf(b)];
+  return [...new Set([...left.keys(), ...right.keys()])]
+    .toSorted()
+    .map((path) => ({ path, a: left.get(path) ?? [], b: right.get(path) ?? [] }));
 }

@@ -1,7 +1,20 @@
 /** Folds: events -> what a screen shows. Pure, shared by the web UI and by anything else that shows a run. */
 export { toActivityLine } from "./activity.ts";
+export { blameLines, listFileSteps, toChangeStory, type ChangeStory, type FileStep } from "./blame.ts";
 export { parseCast, type Cast } from "./asciicast.ts";
-export { compareRuns, isFailedRow, toTurns, type Comparison, type RunTurn, type TurnPair } from "./compare.ts";
+export {
+  compareByFile,
+  compareRuns,
+  isFailedRow,
+  toTurns,
+  type Comparison,
+  type FilePair,
+  type FileTouch,
+  type RunTurn,
+  type TurnPair,
+} from "./compare.ts";
+export { diffTexts } from "./diff-texts.ts";
+export { toSides, withoutBlankChanges, type DiffPair } from "./diff-sides.ts";
 export { countLines, parseDiff, type DiffLine } from "./diff.ts";
 export { emptyFeed, foldFeed, rowOfSeq, type ChangedFile, type FeedView, type Spent } from "./feed.ts";
 export {

@@ -1,5 +1,5 @@
 /** Something done that a person forbade in so many words. */
-import { parseConstraints } from "../constraints.ts";
+import { parseConstraints, type Constraints } from "../constraints.ts";
 import { matchesGlob } from "../glob.ts";
 import { toWorkspacePath } from "./outside-ownership.ts";
 import { cite, type Detector, type RunContext } from "./signal.ts";
@@ -20,8 +20,18 @@ const CRITICAL_BREAKS = 3;
 const isNamed = (path: string, named: string): boolean =>
   matchesGlob(named, path) || (!named.includes("/") && matchesGlob(`**/${named}`, path));
 
+const parsed = new WeakMap<RunContext, WeakMap<readonly string[], Constraints>>();
+
+/** Read once for all events between two words of a person: it is the dearest step of the whole watch. */
+function parseOnce(run: RunContext, said: readonly string[]): Constraints {
+  const bySaid = parsed.get(run) ?? new WeakMap<readonly string[], Constraints>();
+  const constraints = bySaid.get(said) ?? parseConstraints([run.prompt, ...said]);
+  parsed.set(run, bySaid.set(said, constraints));
+  return constraints;
+}
+
 function findBreak(path: string | undefined, command: string | undefined, run: RunContext, said: readonly string[]) {
-  const { forbiddenPaths, onlyPaths, forbiddenCommands } = parseConstraints([run.prompt, ...said]);
+  const { forbiddenPaths, onlyPaths, forbiddenCommands } = parseOnce(run, said);
   if (path !== undefined) {
     const forbidden = forbiddenPaths.find((named) => isNamed(path, named));
     if (forbidden !== undefined) return `${path} was not to be touched`;

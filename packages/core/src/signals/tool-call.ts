@@ -33,8 +33,8 @@ const UNSTEADY =
   /\d{4}-\d\d-\d\d|\d{1,2}:\d\d(?::\d\d(?:\.\d+)?)?|0x[0-9a-f]+|\d+(?:\.\d+)? ?(?:ms|s|sec|secs|seconds|min|mins|minutes|µs|us|ns)\b|\bpid \d+/gi;
 const toSteady = (text: string): string => text.replaceAll(UNSTEADY, "#");
 
-const CALLS: ReadonlySet<string> = new Set(["agent.tool_use", "agent.subagent_invoked", "agent.skill_invoked"]);
-const RESULTS: ReadonlySet<string> = new Set(["agent.tool_result", "agent.user_tool_result"]);
+export const CALLS: ReadonlySet<string> = new Set(["agent.tool_use", "agent.subagent_invoked", "agent.skill_invoked"]);
+export const RESULTS: ReadonlySet<string> = new Set(["agent.tool_result", "agent.user_tool_result"]);
 
 const readText = (data: JsonObject, ...keys: readonly string[]): string | undefined => {
   for (const key of keys) if (typeof data[key] === "string") return data[key];
@@ -49,8 +49,7 @@ export interface ToolCall {
   readonly command: string | undefined;
 }
 
-export function toToolCall(event: SeenEvent): ToolCall | undefined {
-  if (!CALLS.has(event.event_type)) return undefined;
+function parseToolCall(event: SeenEvent): ToolCall {
   const data = event.event_data;
   const tool = readText(data, "tool", "tool_name") ?? "tool";
   const input = data["input"] ?? data["tool_input"] ?? null;
@@ -63,14 +62,23 @@ export function toToolCall(event: SeenEvent): ToolCall | undefined {
   };
 }
 
+/** Several detectors ask for the same event, one after another. */
+const calls = new WeakMap<SeenEvent, ToolCall>();
+
+export function toToolCall(event: SeenEvent): ToolCall | undefined {
+  if (!CALLS.has(event.event_type)) return undefined;
+  const call = calls.get(event) ?? parseToolCall(event);
+  calls.set(event, call);
+  return call;
+}
+
 export interface ToolResult {
   readonly id: string | undefined;
   readonly isError: boolean;
   readonly print: string;
 }
 
-export function toToolResult(event: SeenEvent): ToolResult | undefined {
-  if (!RESULTS.has(event.event_type)) return undefined;
+function parseToolResult(event: SeenEvent): ToolResult {
   const data = event.event_data;
   const result = data["result"] ?? data["content"] ?? "";
   return {
@@ -78,6 +86,15 @@ export function toToolResult(event: SeenEvent): ToolResult | undefined {
     isError: data["is_error"] === true,
     print: toPrint(toSteady(typeof result === "string" ? result : toCanonical(result))),
   };
+}
+
+const results = new WeakMap<SeenEvent, ToolResult>();
+
+export function toToolResult(event: SeenEvent): ToolResult | undefined {
+  if (!RESULTS.has(event.event_type)) return undefined;
+  const result = results.get(event) ?? parseToolResult(event);
+  results.set(event, result);
+  return result;
 }
 
 export const isEdit = (event: SeenEvent): boolean => event.event_type === "agent.file_edited";

@@ -1,5 +1,5 @@
 /** The agent has asked something, and nobody has answered for a while. */
-import { foldWatch, NO_WATCH_FACTS, type WatchFacts } from "../watch-facts.ts";
+import { foldOpen, type WatchFacts } from "../watch-facts.ts";
 import { cite, type Detector } from "./signal.ts";
 
 const NOTE_MS = 2 * 60_000;
@@ -7,7 +7,10 @@ const CRITICAL_MS = 10 * 60_000;
 
 export const waitingForAnswer: Detector<Pick<WatchFacts, "open">> = {
   initial: { open: {} },
-  fold: (state, event) => ({ open: foldWatch({ ...NO_WATCH_FACTS, open: state.open }, event).open }),
+  fold: (state, event) => {
+    const open = foldOpen(state.open, event);
+    return open === state.open ? state : { open };
+  },
   read: ({ open }, _run, nowMs) => {
     const waiting = Object.values(open).filter(({ atMs }) => nowMs - atMs >= NOTE_MS);
     const [first] = waiting;

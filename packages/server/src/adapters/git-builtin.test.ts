@@ -2,7 +2,7 @@
 import { execFileSync } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { existsSync } from "node:fs";
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { ProjectId } from "@drover/contract";
@@ -38,6 +38,21 @@ const dirOf = (repo: { projectId: string }) => join(folder, "git", `${repo.proje
 describeGitHost("git-builtin", async () => {
   const repo = toRepo();
   return { host, objects, repo, gitDir: dirOf(repo) };
+});
+
+/** Broken on purpose, seen to fail: whoever comes second puts its own in the place of the first one's. */
+test("however many ask for a new repository at once, in however many processes, there is one", async () => {
+  const repo = toRepo();
+  const others = [host, openBuiltinHost(join(folder, "git"), openBareRepositories(join(folder, "git")))];
+  const heads = await Promise.all(
+    [...others, ...others, ...others].map(async (one) => {
+      await one.ensureRepository(repo, signal);
+      return objects.resolve(repo.projectId, "refs/heads/main", signal);
+    }),
+  );
+  expect(new Set(heads).size).toBe(1);
+  expect(heads[0]).toMatch(/^[0-9a-f]{40}$/);
+  expect((await readdir(join(folder, "git"))).filter((name) => name.startsWith(".new-"))).toEqual([]);
 });
 
 test("an imported repository has the branches, tags and default branch of its source, and no trace of its address", async () => {

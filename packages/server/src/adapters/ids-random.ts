@@ -31,6 +31,10 @@ const hex = (bytes: number) => randomBytes(bytes).toString("hex");
 
 const pool = Buffer.alloc(16 * 256);
 let poolUsed = pool.length;
+const HEX: readonly string[] = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"));
+/** The time's part of an id is the same for all of one millisecond. */
+let timeMs = 0;
+let timeText = "";
 
 /** UUID version 7: 48 bits of milliseconds, then randomness; drawn from a pool because ingest makes thousands a second. */
 function uuidByTime(): string {
@@ -38,13 +42,16 @@ function uuidByTime(): string {
     randomFillSync(pool);
     poolUsed = 0;
   }
-  const bytes = pool.subarray(poolUsed, poolUsed + 16);
+  const at = poolUsed;
   poolUsed += 16;
-  bytes.writeUIntBE(Date.now(), 0, 6);
-  bytes[6] = 0x70 | ((bytes[6] ?? 0) & 0x0f);
-  bytes[8] = 0x80 | ((bytes[8] ?? 0) & 0x3f);
-  const text = bytes.toString("hex");
-  return `${text.slice(0, 8)}-${text.slice(8, 12)}-${text.slice(12, 16)}-${text.slice(16, 20)}-${text.slice(20)}`;
+  const nowMs = Date.now();
+  if (nowMs !== timeMs) {
+    timeMs = nowMs;
+    const text = nowMs.toString(16).padStart(12, "0");
+    timeText = `${text.slice(0, 8)}-${text.slice(8)}-`;
+  }
+  const pair = (index: number) => HEX[pool[at + index] ?? 0] ?? "";
+  return `${timeText}7${pair(6).charAt(1)}${pair(7)}-${HEX[0x80 | ((pool[at + 8] ?? 0) & 0x3f)]}${pair(9)}-${pair(10)}${pair(11)}${pair(12)}${pair(13)}${pair(14)}${pair(15)}`;
 }
 
 export const randomIds: Ids = {

@@ -46,6 +46,7 @@ const deviations = [
 
 describeSandboxProvider({
   name: "docker",
+  connects: true,
   capabilities,
   deviations,
   open: async () => {
@@ -58,6 +59,7 @@ describeSandboxProvider({
 let warm: WarmDocker | undefined;
 describeSandboxProvider({
   name: "docker, claimed",
+  connects: true,
   capabilities,
   deviations,
   open: async () => {

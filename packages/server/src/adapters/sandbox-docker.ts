@@ -44,6 +44,7 @@ import {
   toName,
   WARM_FILTER,
 } from "./docker/container.ts";
+import { connectInside } from "./docker/connect-inside.ts";
 import { openDiskWatch, type DiskWatch } from "./docker/disk-watch.ts";
 import { packDirectories } from "./docker/directories.ts";
 import { startDetachedExec } from "./docker/exec-stream.ts";
@@ -241,6 +242,10 @@ class DockerSandboxes implements SandboxProvider {
     const argv = ["sh", "-c", RUN_DETACHED, "sh", ...words];
     const start = { argv, env: command.env ?? {}, hasStdin: false, isTerminal: false };
     await startDetachedExec(this.#connection, container, start, signal);
+  }
+
+  async connect(ref: SandboxRef, port: number, signal: AbortSignal) {
+    return connectInside(this.#connection, this.#container(ref), port, signal);
   }
 
   socketDirectory(ref: { readonly key: string }): string | undefined {

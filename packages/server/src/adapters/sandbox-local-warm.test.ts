@@ -14,6 +14,7 @@ let warm: WarmLocal | undefined;
 
 describeSandboxProvider({
   name: "local, claimed",
+  connects: true,
   capabilities: {
     pause: true,
     snapshot: true,

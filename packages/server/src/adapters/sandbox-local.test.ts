@@ -10,6 +10,7 @@ const WORKER = resolve(import.meta.dirname, "../../../worker/dist");
 
 describeSandboxProvider({
   name: "local",
+  connects: true,
   capabilities: {
     pause: true,
     snapshot: true,

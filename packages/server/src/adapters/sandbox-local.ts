@@ -10,7 +10,7 @@ import type {
   SandboxRef,
   SandboxSpec,
 } from "../ports/sandbox-provider.ts";
-import { INSIDE, type Mounts } from "./local/bubblewrap.ts";
+import type { Mounts } from "./local/bubblewrap.ts";
 import { findCgroups, type Cgroup, type CgroupHost } from "./local/cgroup.ts";
 import { callControl } from "./local/control.ts";
 import { canMountImages, isImageSize, openDiskImages } from "./local/disk-image.ts";
@@ -23,6 +23,7 @@ import {
   restoreInside,
   saveInside,
   statusInside,
+  toAbsolute,
   writeInside,
 } from "./local/inside.ts";
 import { connectInside } from "./local/connect-inside.ts";
@@ -36,6 +37,7 @@ import {
   isNamedAlive,
   listResidents,
   nameOwnProcess,
+  openStrangers,
   readKernelUids,
   type Resident,
 } from "./local/process-table.ts";
@@ -43,11 +45,13 @@ import { report } from "./local/report.ts";
 import { ensureRuntimeFiles, type RuntimeSources } from "./local/runtime-files.ts";
 import { requireIsolation, toSelfTestArgv } from "./local/self-test.ts";
 import { showAgents } from "./local/shown-agents.ts";
-import { ensureShownEtc } from "./local/shown-etc.ts";
+import { openShownEtc } from "./local/shown-etc.ts";
 import { startWatchdog } from "./local/watchdog.ts";
 import { openWarmPool } from "./warm-pool.ts";
 
 const READY_LIMIT_MS = 20_000;
+/** Until bubblewrap has its uid. */
+const LOOK_EVERY_MS = 2;
 /** A supervisor that was stopped from inside must not hold up whoever looks at all sandboxes. */
 const STATUS_LIMIT_MS = 3_000;
 /** Sandboxes of this process that no row knows; the name of the process follows. */
@@ -77,6 +81,7 @@ export async function openLocalProvider(options: LocalOptions): Promise<SandboxP
   const groups: CgroupHost | undefined = await findCgroups();
   const isRoot = process.getuid?.() === 0;
   const notes = openNotes(options.base, isRoot);
+  const findStrangers = openStrangers();
   const watchdogs = new Map<string, () => void>();
   const ensuring = new Map<string, Promise<SandboxRef>>();
 
@@ -97,15 +102,7 @@ export async function openLocalProvider(options: LocalOptions): Promise<SandboxP
   let images: Promise<boolean> | undefined;
   const hasImages = () => (images ??= isRoot && !isPlain ? canMountImages(runtime.directory) : Promise.resolve(false));
 
-  let etc: Promise<void> | undefined;
-  /** Once per start, with the first sandbox. */
-  const ensureEtc = (): Promise<void> => {
-    etc ??= ensureShownEtc(join(runtime.directory, "etc")).catch((error: unknown) => {
-      etc = undefined;
-      throw error;
-    });
-    return etc;
-  };
+  const ensureEtc = openShownEtc(join(runtime.directory, "etc"));
 
   const residentsOf = async (place: Place): Promise<readonly Resident[]> => {
     const [pid, note] = [await findPid(place), await readNote(place)];
@@ -136,16 +133,32 @@ export async function openLocalProvider(options: LocalOptions): Promise<SandboxP
     watchdogs.set(note.key, stop);
   };
 
-  const kill = (place: Place): Promise<void> => {
-    // Also those that were seen once: when the outer one is gone, its namespace may take a moment longer.
+  const kill = async (place: Place): Promise<void> => {
+    // Also those that were seen once, and those of its group: when the outer one is gone, its namespace may take a moment longer.
     const seen = new Map<number, string>();
+    const group = await openGroup(place.key);
     return killAll(async () => {
       const pid = await findPid(place);
-      for (const one of [...(pid === undefined ? [] : [pid]), ...(await residentsOf(place)).map((each) => each.pid)])
+      const found = [...(await pidsOf(place)), ...((await group?.pids()) ?? [])];
+      for (const one of [...(pid === undefined ? [] : [pid]), ...found])
         if (!seen.has(one)) seen.set(one, await readFile(`/proc/${one}/stat`, "utf8").catch(() => ""));
       const alive = await Promise.all([...seen.values()].map(findAlive));
       return alive.flatMap((one) => one ?? []);
     });
+  };
+
+  /** Looked at beside the start, when it has its uid and nothing runs in it: of two who begin at once, one at least sees the other. */
+  const isUidShared = async (place: Place, note: Note, answered: Promise<unknown>): Promise<boolean> => {
+    if (note.uid === null) return false;
+    let isUp = false;
+    // Whether it answers is for whoever asked.
+    answered.catch(() => undefined).finally(() => (isUp = true));
+    for (let outer = await findPid(place); ; outer = await findPid(place)) {
+      const isOwner = outer !== undefined && (await readKernelUids(outer)).includes(note.uid);
+      if (outer !== undefined && (isOwner || isUp)) return (await findStrangers(note.uid, outer)).length > 0;
+      if (isUp) return false;
+      await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
+    }
   };
 
   const create = async (spec: SandboxSpec, signal: AbortSignal): Promise<SandboxRef> => {
@@ -184,9 +197,12 @@ export async function openLocalProvider(options: LocalOptions): Promise<SandboxP
       agents,
       groupFiles: group?.joinFiles ?? [],
     });
+    let isShared: boolean;
     // The connection waits in the socket's queue until the supervisor runs; a bubblewrap that failed closes it instead.
     try {
-      await callControl(place, { op: "status" }, AbortSignal.any([signal, AbortSignal.timeout(READY_LIMIT_MS)]));
+      const ready = AbortSignal.any([signal, AbortSignal.timeout(READY_LIMIT_MS)]);
+      const answered = callControl(place, { op: "status" }, ready);
+      [isShared] = await Promise.all([isUidShared(place, note, answered), answered, boot.mounted]);
     } catch (cause) {
       const said = boot.said();
       throw new AppError("sandbox.unavailable", `the sandbox did not start${said === "" ? "" : `: ${said}`}`, {
@@ -194,6 +210,11 @@ export async function openLocalProvider(options: LocalOptions): Promise<SandboxP
       });
     } finally {
       boot.close();
+    }
+    if (known === undefined && isShared && note.uid !== null) {
+      notes.avoid(note.uid);
+      await destroy(place);
+      return create(spec, signal);
     }
     watch(place, note);
     if (spec.snapshot !== undefined) await restoreInside(place, note, snapshotPath(spec.snapshot), signal);
@@ -253,8 +274,8 @@ export async function openLocalProvider(options: LocalOptions): Promise<SandboxP
 
   const testIsolation = async (signal: AbortSignal): Promise<void> => {
     const key = ownKey(SELF_TEST);
-    const ref = await create({ key, labels: {}, limits: TEST_LIMITS, env: {} }, signal);
     try {
+      const ref = await create({ key, labels: {}, limits: TEST_LIMITS, env: {} }, signal);
       const { place, note } = await require(ref);
       const uids = await Promise.all((await residentsOf(place)).map(({ pid }) => readKernelUids(pid)));
       const argv = toSelfTestArgv(dirname(options.base));
@@ -263,7 +284,8 @@ export async function openLocalProvider(options: LocalOptions): Promise<SandboxP
         if (event.type === "stdout") output += Buffer.from(event.chunk).toString();
       requireIsolation({ output, kernelUid: Math.min(...uids.flat()) });
     } finally {
-      await destroy(ref);
+      // Also when it was not finished, because the server stops: nobody else knows of it.
+      await destroy({ key });
     }
   };
 
@@ -362,7 +384,7 @@ export async function openLocalProvider(options: LocalOptions): Promise<SandboxP
       const env = { ...note.env, ...command.env };
       await callControl(
         place,
-        { op: "exec", argv: [...command.argv], cwd: command.cwd ?? INSIDE.workspace, env, is_detached: true },
+        { op: "exec", argv: [...command.argv], cwd: toAbsolute(command.cwd ?? ""), env, is_detached: true },
         signal,
         { input: command.stdin ?? new Uint8Array() },
       );

@@ -27,6 +27,7 @@ afterAll(async () => {
 
 describeSandboxProvider({
   name: "remote",
+  connects: true,
   capabilities: {
     pause: true,
     snapshot: true,

@@ -13,6 +13,7 @@ import {
 } from "@drover/contract";
 import { z } from "zod";
 import type { ExecCommand, ExecEvent, SandboxProvider, SandboxRef, Terminal } from "../ports/sandbox-provider.ts";
+import { connectThere } from "./remote/connect.ts";
 import { ask, openCall, type RemoteOptions as Remote } from "./remote/call.ts";
 import { openRelay, type Relay } from "./remote/relay.ts";
 
@@ -170,6 +171,7 @@ export async function openRemote({ url, token, base }: RemoteOptions): Promise<S
       await askFor(toRequest("start", ref, command), signal, command.stdin ?? new Uint8Array());
     },
     openTerminal: (ref, size, signal) => openTerminal(remote, ref, size, signal),
+    connect: ({ key }, port, signal) => connectThere(remote, key, port, signal),
     upload: async ({ key }, path, bytes, { mode }, signal) => {
       await askFor({ op: "upload", key, path, ...(mode === undefined ? {} : { mode }) }, signal, bytes);
     },

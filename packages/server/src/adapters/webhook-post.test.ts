@@ -77,3 +77,25 @@ test("a name that leads inside, or also inside, is refused when it is looked up"
   expect(await posts.post(order("https://nobody.example/"), signal)).toMatchObject({ error: expect.any(String) });
   expect(receiver.received).toHaveLength(0);
 });
+
+/** Broken once each, and noticed: `toLookup` asks the resolver again; `lookup` left out, so that the system's resolver is asked; a name sent
+ *  to whatever it leads to, judged or not. */
+test("a name that is bound anew between look and dial is dialled where it was judged, and judged anew for the next", async () => {
+  await using receiver = await startReceiver(() => 204);
+  await using inside = await startReceiver(() => 200, { host: "127.0.0.2", port: receiver.port });
+  const answers = [["127.0.0.1"], ["127.0.0.2"], ["169.254.169.254"], ["127.0.0.1", "169.254.169.254"]];
+  let asked = 0;
+  const posts = openWebhookPost({
+    resolver: { resolve: async () => answers[asked++] ?? ["127.0.0.2"] },
+    judge: openWebhookJudge({ webhookAllow: `rebound.example:${receiver.port}` }, () => OWN),
+    now: () => new Date(),
+  });
+  const url = `http://rebound.example:${receiver.port}/hook`;
+  expect(await posts.post(order(url), signal)).toEqual({ status: 204 });
+  expect([asked, receiver.received.length, inside.received.length]).toEqual([1, 1, 0]);
+  // Another delivery goes where the name leads then, if it may.
+  expect(await posts.post(order(url), signal)).toEqual({ status: 200 });
+  for (const _ of ["alone", "among others"])
+    expect(await posts.post(order(url), signal)).toMatchObject({ error: expect.stringContaining("metadata address") });
+  expect([asked, receiver.received.length, inside.received.length]).toEqual([4, 1, 1]);
+});

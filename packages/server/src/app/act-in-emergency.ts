@@ -67,6 +67,8 @@ async function record(deps: Deps, action: Omit<NewAction, "id">): Promise<Guardi
       reason: action.reason,
     };
     const told: { readonly eventType: string; readonly data: JsonObject }[] = [
+      // A refused action leaves no trace, so its beginning is told with its end.
+      { eventType: "guardian.intervention.started", data },
       { eventType: "guardian.intervention.completed", data },
       ...(action.action_type === "reallocate_capacity"
         ? [{ eventType: "guardian.resource.reallocated", data: { ...data, ...action.after_state } }]

@@ -1,4 +1,5 @@
-/** Old sessions go as a whole, where their project says so; what stands, what others name and what is young stays. */
+/** Old sessions go as a whole, where their project says so; what stands, what others name and what is young stays.
+ *  Broken on purpose, each seen here: sandboxes that still stand count as expired; bytes that another session names are removed. */
 import { createHash } from "node:crypto";
 import { access, utimes } from "node:fs/promises";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-/** One call of a model, from an agent to a vendor and back: checked, reserved, passed on as it comes, metered, settled. */
+/** One call of a model, from an agent, or the server itself, to a vendor and back: checked, reserved, passed on as it comes, metered, settled. */
 import {
   askForUsage,
   isModelAllowed,
@@ -13,9 +13,10 @@ import {
   type ModelRoute,
   type RequestBody,
 } from "@drover/core";
-import { AppError } from "@drover/contract";
+import { AppError, type ProjectId, type SandboxId } from "@drover/contract";
 import type { VendorAnswer } from "../ports/model-vendor.ts";
 import { findTicket } from "../store/budgets.ts";
+import type { CostDraft } from "../store/costs.ts";
 import type { SandboxRow } from "../store/sandboxes.ts";
 import { loadForWorker } from "./current-worker.ts";
 import { hideUsage, maskKey, meterAnswer, parseModelBody } from "./meter-answer.ts";
@@ -23,10 +24,10 @@ import type { Deps } from "./deps.ts";
 import type { WorkerIdentity } from "./ingest-events.ts";
 import { markSeen } from "./mark-seen.ts";
 import type { Connection } from "./models.ts";
-import { releaseCall, settleCall } from "./settle-call.ts";
-import { reserveCall, type CallPlan, type Refused } from "./reserve-call.ts";
+import { releaseCall, settleCall, settleOwnCall, type Taken } from "./settle-call.ts";
+import { holdMoney, reserveCall, type CallPlan, type Refused } from "./reserve-call.ts";
 
-export interface AgentCall {
+export interface ModelCall {
   readonly route: ModelRoute;
   readonly query: string;
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
@@ -53,8 +54,8 @@ const readCassette = ({ spec }: SandboxRow): string | undefined =>
   typeof spec["cassette"] === "string" ? spec["cassette"] : undefined;
 
 function send(
-  sandbox: SandboxRow,
-  call: AgentCall,
+  subject: string,
+  call: ModelCall,
   { vendor, upstream }: Connection,
   bytes: Uint8Array | undefined,
   signal: AbortSignal,
@@ -66,7 +67,7 @@ function send(
       url: toUpstreamUrl(upstream.baseUrl, route, toVendorQuery(call.query)),
       headers: toVendorHeaders(route.protocol, call.headers, upstream),
       body: bytes,
-      subject: sandbox.id,
+      subject,
       dialect: route.dialect,
       path: route.path,
     },
@@ -88,18 +89,51 @@ function requireVendor(answer: VendorAnswer): void {
     throw new AppError("model.unavailable", `the vendor answered ${answer.status}, a redirection; check its base URL`);
 }
 
+interface Planned {
+  readonly call: ModelCall;
+  readonly body: RequestBody;
+  readonly plan: CallPlan;
+  readonly connection: Connection;
+  /** For whom: a recording is searched by it. */
+  readonly subject: string;
+  readonly settle: (taken: Taken) => Promise<void>;
+}
+
+/** Money is held for it by now: it is settled, or released, whatever happens. */
+async function exchange(
+  deps: Deps,
+  { call, body, plan, connection, subject, settle }: Planned,
+  signal: AbortSignal,
+): Promise<ModelReply> {
+  const isUsageAsked = needsUsage(call.route, body);
+  const bytes = isUsageAsked ? Buffer.from(JSON.stringify(askForUsage(body))) : call.bytes;
+  const release = () => deps.models.track(releaseCall(deps, plan));
+  const answer = await send(subject, call, connection, bytes, signal).catch(async (error: unknown) => {
+    // Expected: the vendor is away, or the agent hung up. Nothing was used.
+    await release();
+    throw error;
+  });
+  if (answer.status >= 300) await release();
+  requireVendor(answer);
+  if (isError(answer)) return toReply(answer, maskKey(answer.body, connection.upstream.key));
+  const { protocol } = call.route;
+  const tell = (metered: Metered) => deps.models.track(settle({ protocol, metered, isReplay: answer.isReplay }));
+  const metered = meterAnswer(answer, call.route, plan.request, plan.requestCharacters, tell);
+  return toReply(answer, isUsageAsked ? hideUsage(metered) : metered);
+}
+
 async function generate(
   deps: Deps,
   worker: WorkerIdentity,
   sandbox: SandboxRow,
-  call: AgentCall,
+  call: ModelCall,
   signal: AbortSignal,
 ): Promise<ModelReply | Refused> {
   const body = parseModelBody(call.bytes);
   const request = parseRequest(deps, call.route, body);
   const connection = await deps.models.connect(call.route.protocol, readCassette(sandbox));
   const ticket = sandbox.task_id === null ? undefined : await findTicket.maybe(deps.db, sandbox.task_id);
-  const plan: CallPlan = {
+  const plan = {
     callId: deps.ids.cost(),
     sandbox,
     scope: {
@@ -114,35 +148,20 @@ async function generate(
   const refused = await reserveCall(deps, plan);
   if (refused !== undefined) return refused;
 
-  const isUsageAsked = needsUsage(call.route, body);
-  const bytes = isUsageAsked ? Buffer.from(JSON.stringify(askForUsage(body))) : call.bytes;
   // Beside the call: neither waits for the other.
   void deps.models
     .track(markSeen(deps, worker, body, sandbox.turn))
     .catch((error: unknown) =>
       deps.log.warn("gateway.not_marked_seen", { sandbox: sandbox.id, reason: String(error) }),
     );
-  const release = () => deps.models.track(releaseCall(deps, plan));
-  const answer = await send(sandbox, call, connection, bytes, signal).catch(async (error: unknown) => {
-    // Expected: the vendor is away, or the agent hung up. Nothing was used.
-    await release();
-    throw error;
-  });
-  if (isError(answer)) {
-    await release();
-    return toReply(answer, maskKey(answer.body, connection.upstream.key));
-  }
-  requireVendor(answer);
-  const settle = (metered: Metered) =>
-    deps.models.track(settleCall(deps, { ...plan, protocol: call.route.protocol, metered, isReplay: answer.isReplay }));
-  const metered = meterAnswer(answer, call.route, request, plan.requestCharacters, settle);
-  return toReply(answer, isUsageAsked ? hideUsage(metered) : metered);
+  const settle = (taken: Taken) => settleCall(deps, { ...plan, ...taken });
+  return exchange(deps, { call, body, plan, connection, subject: sandbox.id, settle }, signal);
 }
 
 export async function callModel(
   deps: Deps,
   worker: WorkerIdentity,
-  call: AgentCall,
+  call: ModelCall,
   signal: AbortSignal,
 ): Promise<ModelReply | Refused> {
   const sandbox = await loadForWorker(deps.db, worker);
@@ -150,7 +169,40 @@ export async function callModel(
   const bytes = call.route.kind === "count" ? call.bytes : undefined;
   if (bytes !== undefined) parseRequest(deps, call.route, parseModelBody(bytes));
   const connection = await deps.models.connect(call.route.protocol, readCassette(sandbox));
-  const answer = await send(sandbox, call, connection, bytes, signal);
+  const answer = await send(sandbox.id, call, connection, bytes, signal);
   requireVendor(answer);
   return toReply(answer, isError(answer) ? maskKey(answer.body, connection.upstream.key) : answer.body);
+}
+
+export interface Account {
+  readonly purpose: Exclude<CostDraft["purpose"], "agent">;
+  readonly projectId: ProjectId;
+  /** Null: of no sandbox, or of several. */
+  readonly sandboxId: SandboxId | null;
+  readonly taskId: string | null;
+}
+
+/** A call of the server itself, on somebody's account. One that does not fit their budget is refused, and pauses nobody. */
+export async function callOwnModel(
+  deps: Deps,
+  account: Account,
+  call: ModelCall,
+  signal: AbortSignal,
+): Promise<ModelReply> {
+  const { purpose, projectId, sandboxId, taskId } = account;
+  const body = parseModelBody(call.bytes);
+  const request = parseRequest(deps, call.route, body);
+  // Not the sandbox's own recording, which holds an agent's answers; that of the whole server plays for all.
+  const connection = await deps.models.connect(call.route.protocol, undefined);
+  const ticket = taskId === null ? undefined : await findTicket.maybe(deps.db, taskId);
+  const scope = { projectId, ticketId: ticket?.ticket_id ?? null, taskId, sandboxId: sandboxId ?? "" };
+  const plan = { callId: deps.ids.cost(), scope, request, requestCharacters: call.bytes.byteLength };
+  const short = await holdMoney(deps, plan);
+  if (short !== undefined) {
+    deps.log.warn("judge.no_money", { project: projectId, budget: short.budget.id });
+    throw new AppError("budget.exceeded", "the call does not fit the budget of whom it is made for");
+  }
+  const settle = (taken: Taken) => settleOwnCall(deps, { ...plan, ...taken, purpose, projectId, sandboxId });
+  const subject = `${purpose} ${sandboxId ?? projectId}`;
+  return exchange(deps, { call, body, plan, connection, subject, settle }, signal);
 }

@@ -18,7 +18,13 @@ export async function writeSandboxEvents(
 }
 
 /** Being in the state already is no change and no error. */
-export async function changeState(deps: Deps, id: SandboxId, on: SandboxTrigger, cause: string): Promise<SandboxRow> {
+export async function changeState(
+  deps: Deps,
+  id: SandboxId,
+  on: SandboxTrigger,
+  cause: string,
+  toMore: (row: SandboxRow) => readonly EventDraft[] = () => [],
+): Promise<SandboxRow> {
   return writeWithEvents(deps, async (tx, append) => {
     const [row] = await lockSandboxes(tx, [id]);
     if (row === undefined) throw new AppError("sandbox.not_found");
@@ -28,7 +34,7 @@ export async function changeState(deps: Deps, id: SandboxId, on: SandboxTrigger,
         return row;
       throw new AppError("sandbox.illegal_transition", `a sandbox that is ${row.state} cannot be ${on}`);
     }
-    await append([draftTransition(deps.ids, row, { from: row.state, to: next.to, cause }, null)]);
+    await append([draftTransition(deps.ids, row, { from: row.state, to: next.to, cause }, null), ...toMore(row)]);
     return { ...row, state: next.to };
   });
 }

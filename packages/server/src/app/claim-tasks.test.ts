@@ -22,7 +22,7 @@ test(`a thousand tasks, four orchestrators, killed at random (CLAIM_SEED=${seed}
   await using database = await createDatabase();
   await using server = await startTestServer({ database, config: { orchestratorEnabled: false } });
   const { db } = database;
-  const work = await createWork(server, { max_concurrent_tasks: 1_000 });
+  const work = await createWork(server, { max_concurrent_tasks: 1_000, branches_enabled: false });
   const made = await db.query(sql`
     insert into tasks (id, project_id, ticket_id, phase_id, task_type, title, priority, status, created_by)
     select gen_random_uuid()::text, ${work.projectId}, ${work.ticketId}, 'PHASE_IMPLEMENTATION', 'implementation', 'task ' || n,

@@ -2,8 +2,8 @@
 import { createHash } from "node:crypto";
 import type { ProjectId, StoredEvent, Task, TokenId } from "@drover/contract";
 import { expect, vi } from "vitest";
+import { startJudgeModel, toAnswer, withJudge } from "../../../testkit/src/judge.ts";
 import { test, type TestServer } from "../../../testkit/src/server.ts";
-import { NO_JUDGE } from "../ports/judge.ts";
 import type { Person } from "./credential.ts";
 import type { Deps } from "./deps.ts";
 import { cleanUpStale } from "./list-agents.ts";
@@ -78,32 +78,26 @@ test("tasks are named by what is to be done", async ({ server }) => {
   expect(again.body).toMatchObject({ id: bare.body.id, title: "Shear them", title_origin: "rule" });
 
   // A model names it where there is one; what it says is cut like any other text, and what it has no answer to the rule names.
-  const shown: string[] = [];
-  const naming = (title: string | undefined): Deps => ({
-    ...server.deps,
-    judge: {
-      ...NO_JUDGE,
-      isThere: true,
-      name: async ({ description }) => {
-        shown.push(description);
-        const usage = { input: 20, output: 5, cacheRead: 0, cacheWrite: 0 };
-        return {
-          answer: title === undefined ? undefined : { title },
-          used: [{ provider: "openai", model: "a-model", usage }],
-        };
-      },
-    },
-  });
-  const name = (title: string | undefined) =>
-    generateTitle(naming(title), ADMIN, typed.body.id, undefined, new AbortController().signal);
+  let title: string | undefined;
+  const model = await startJudgeModel((request) => ({
+    ...(title === undefined ? { text: "I do not know." } : toAnswer(request, { title })),
+    usage: { input: 20, output: 5 },
+  }));
+  const deps = await withJudge(server, model, "compatible");
+  const name = (given: string | undefined) => {
+    title = given;
+    return generateTitle(deps, ADMIN, typed.body.id, undefined, new AbortController().signal);
+  };
   expect(await name("**Count all sheep.** Then sleep.")).toMatchObject({
     title: "Count all sheep",
     title_origin: "model",
   });
-  expect(shown).toEqual(["Type: run_tests\ncount the sheep"]);
+  const shown = model.requests.map(({ texts }) => texts.map(({ text }) => text).join("\n"));
+  expect(shown).toEqual([expect.stringContaining("Type: run_tests\ncount the sheep")]);
   expect(await name(undefined)).toMatchObject({ title: "Count the sheep", title_origin: "rule" });
   const { items } = (await server.call("GET", `/costs/records?task_id=${typed.body.id}`)).body;
-  expect(items).toMatchObject(Array.from({ length: 2 }, () => ({ purpose: "title", total_tokens: 25 })));
+  // One that answered, and two that did not: each is paid for.
+  expect(items).toMatchObject(Array.from({ length: 3 }, () => ({ purpose: "title", total_tokens: 25 })));
 });
 
 test("a phase begins with one task, is done when its tasks are, and a ticket says what is in its way", async ({

@@ -1,5 +1,5 @@
 /** A ticket's tasks run by themselves: in order, within limits, tried again, and never for ever. */
-import type { Task } from "@drover/contract";
+import type { StoredEvent, Task } from "@drover/contract";
 import { describe, expect, vi } from "vitest";
 import { startTestServer, test as base, type TestServer } from "../../../testkit/src/server.ts";
 import {
@@ -184,6 +184,12 @@ describe("failures", () => {
       { outcome: "lost" },
       { outcome: null, resumes: worker.sandboxId },
     ]);
+    const { events } = (await server.call("GET", "/events?event_type=AGENT_RESTARTED&limit=500")).body;
+    const told = events.filter((one: StoredEvent) => one.event_data["agent_id"] === worker.sandboxId);
+    const [, second] = await listAttempts(server, task.id);
+    expect(told).toMatchObject([
+      { event_data: { replacement_agent_id: second?.sandbox_id, reassigned_tasks: [task.id], reason: "lost" } },
+    ]);
   });
 
   test("what waits for a failed task is blocked, however far away, and comes back with it", async ({ server }) => {
@@ -263,6 +269,11 @@ describe("validation", () => {
     const sentBack = await validator.post("validation-result", verdict);
     expect(sentBack.body).toMatchObject({ validation_passed: false, new_task_status: "needs_revision" });
     expect((await validator.post("validation-result", verdict)).status).toBe(200);
+    const { events } = (await server.call("GET", "/events?event_type=VALIDATION_SANDBOX_SPAWNED&limit=500")).body;
+    expect(events.map((one: StoredEvent) => [one.sandbox_id, one.event_data["sandbox_id"]])).toContainEqual([
+      null,
+      validator.sandboxId,
+    ]);
     const again = await finish(server, task, "with tests", 3);
     expect((await loadSandbox(server, again.sandboxId)).prompt).toContain("write some");
     // A validator's last words count as well.

@@ -17,12 +17,13 @@ import { changeTask, draftTaskEvent, lockTask, moveTask } from "./change-task.ts
 import { claimForValidation, claimReady } from "./claim-tasks.ts";
 import type { Deps } from "./deps.ts";
 import { failWork } from "./end-task.ts";
-import { draftSandboxEvent, writeWithEvents } from "./event-log.ts";
+import { draftEvent, writeWithEvents } from "./event-log.ts";
 import { insertSandboxRow } from "./insert-sandbox.ts";
 import { joinTasksOnce } from "./join-tasks.ts";
 import { prepareResume } from "./resume-run.ts";
 import { refreshAround, ripenTasks } from "./requeue-tasks.ts";
 import { ensureBranch } from "./task-branch.ts";
+import { draftRestart } from "./tell-restart.ts";
 
 const DISPATCHER = "orchestrator";
 /** When a Git host that is away is asked again. */
@@ -103,21 +104,24 @@ async function assign(deps: Deps, order: Order, branch: string | null, signal: A
     if (kind === "validation") {
       await updateTaskRow(tx, task.id, { sandbox_id: sandbox.id });
       const told = { ...spawned, execution_mode: "validation" };
+      const entity = { type: "sandbox", id: sandbox.id, projectId: project.id };
       await append([
         ...drafts,
-        draftSandboxEvent(deps.ids, sandbox, { eventType: "VALIDATION_SANDBOX_SPAWNED", data: told }),
+        // Its name has the sandbox in it already: no row of the log, which would put the word before it.
+        draftEvent(deps.ids, entity, { eventType: "VALIDATION_SANDBOX_SPAWNED", data: told }),
         draftTaskEvent(deps, { ...locked, sandbox_id: sandbox.id }, "TASK_STATUS_CHANGED", {
           old_status: "pending_validation",
         }),
       ]);
       return sandbox;
     }
+    const lost = resumes === null ? [] : [draftRestart(deps, { ...sandbox, id: resumes }, sandbox, "lost")];
     const moved = await moveTask(tx, deps, locked, {
       on: "assigned",
       patch: { sandbox_id: sandbox.id, not_before: null },
       data: { agent_id: sandbox.id, attempt: attempt.number, resumes },
     });
-    await append([...drafts, ...moved.drafts]);
+    await append([...drafts, ...moved.drafts, ...lost]);
     return sandbox;
   });
   // Where a provider makes the sandbox this is a step of making it.

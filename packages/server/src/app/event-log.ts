@@ -1,5 +1,13 @@
 /** Writing to the log: events join the transaction of what they tell about, and are announced once that is committed. */
-import { foldFacts, foldState, decideStates, toTraits, type EventTraits, type SandboxFacts } from "@drover/core";
+import {
+  AGENT_STATUS,
+  foldFacts,
+  foldState,
+  decideStates,
+  toTraits,
+  type EventTraits,
+  type SandboxFacts,
+} from "@drover/core";
 import {
   TERMINAL_SANDBOX_STATES,
   type EventId,
@@ -106,6 +114,27 @@ export const draftEvent = (
   isFollowed: false,
 });
 
+/** An event about the agent in a sandbox, and no row of its log. The entity's id is not the sandbox's: who follows a sandbox by its id gets
+ *  its log, without a row that has no place in it. */
+export const draftAgentEvent = (
+  ids: Ids,
+  sandbox: Pick<SandboxRow, "id" | "project_id" | "task_id">,
+  event: ServerEvent,
+): EventDraft =>
+  draftEvent(
+    ids,
+    { type: "agent", id: `agent-${sandbox.id}`, projectId: sandbox.project_id },
+    { ...event, data: { agent_id: sandbox.id, task_id: sandbox.task_id, ...event.data } },
+  );
+
+/** What a transition means for the agent; undefined when its status stays. */
+function draftAgentStatus(ids: Ids, sandbox: SandboxRow, { from, to, cause }: Transition, causedBy: EventId) {
+  const [old_status, new_status] = [AGENT_STATUS[from], AGENT_STATUS[to]];
+  if (old_status === new_status) return undefined;
+  const data = { old_status, new_status, reason: cause };
+  return draftAgentEvent(ids, sandbox, { eventType: "AGENT_STATUS_CHANGED", data, causedBy });
+}
+
 export const draftTransition = (
   ids: Ids,
   sandbox: SandboxRow,
@@ -155,6 +184,9 @@ function plan(drafts: readonly EventDraft[], ids: Ids, at: Date) {
     facts.set(draft.sandbox.id, after);
     if (draft.transition !== undefined && TERMINAL_SANDBOX_STATES.has(after.state)) ended.add(draft.sandbox.id);
     rows.push(toRow(draft, after.last_sandbox_seq, at, traits));
+    const told =
+      draft.transition === undefined ? undefined : draftAgentStatus(ids, draft.sandbox, draft.transition, draft.id);
+    if (told !== undefined) add(told);
     if (!draft.isFollowed || TERMINAL_SANDBOX_STATES.has(after.state)) return;
     let from = after.state;
     for (const to of decideStates(from, draft.eventType)) {

@@ -50,7 +50,7 @@ async function readSpans(deps: Deps, row: Claimed): Promise<readonly IdentifiedS
     deps.config.otelCaptureContent,
   );
   for (let after = 0; ;) {
-    const page = await listEventsToFold(deps.db, row.id, after, PAGE);
+    const page = await listEventsToFold(deps.db, row.id, after, PAGE, null);
     for (const event of page) fold.take({ ...event, atMs: event.created_at.getTime() });
     after = page.at(-1)?.seq ?? after;
     if (page.length < PAGE) return fold.end().map((span) => identify(deps.installation, row.id, span));

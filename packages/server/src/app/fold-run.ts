@@ -4,6 +4,7 @@ import {
   foldWatch,
   NO_SIGNAL_STATES,
   NO_WATCH_FACTS,
+  SUPERVISED_BODIES,
   type RunContext,
   type WatchFacts,
 } from "@drover/core";
@@ -46,7 +47,7 @@ async function foldPage(
   return deps.db.tx(async (tx) => {
     const held = await lockSupervision.maybe(tx, id);
     if (held === undefined) return undefined;
-    const events = await listEventsToFold(tx, id, held.cursor_seq, PAGE);
+    const events = await listEventsToFold(tx, id, held.cursor_seq, PAGE, SUPERVISED_BODIES);
     let watch = held.watch as unknown as WatchFacts;
     let signals: JsonObject = held.signals;
     for (const row of events) {

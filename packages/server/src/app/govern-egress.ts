@@ -20,6 +20,7 @@ import type { SandboxRow } from "../store/sandboxes.ts";
 import { writeSandboxEvents } from "./change-state.ts";
 import type { Deps } from "./deps.ts";
 import { draftSandboxEvent } from "./event-log.ts";
+import { toNetwork } from "./sandbox-key.ts";
 
 const PROXY = "http://127.0.0.1:3128";
 const PROXY_ENV = {
@@ -80,8 +81,6 @@ async function loadPolicy(egress: Egress, network: EgressPolicy["network"]): Pro
   const registries = (await egress.registries.readAll()).flatMap((url) => toRegistryRule(url, ports) ?? []);
   return { network, rules: [...rules, ...registries], openPorts: ports, own: egress.own() };
 }
-
-const toNetwork = (text: string): EgressPolicy["network"] => (text === "allowlist" || text === "open" ? text : "none");
 
 const hasEgress = (provider: SandboxProvider, row: SandboxRow) =>
   provider.capabilities.egressPolicy && provider.capabilities.socketDirectory && toNetwork(row.network) !== "none";

@@ -5,6 +5,7 @@ import type { Db } from "../ports/db.ts";
 import { insertAudit } from "../store/audit.ts";
 import { findRepository } from "../store/git.ts";
 import { insertSandbox, type SandboxRow } from "../store/sandboxes.ts";
+import { loadTask } from "../store/tasks.ts";
 import type { Deps } from "./deps.ts";
 import { draftSandboxEvent, draftTransition, type EventDraft } from "./event-log.ts";
 import { limitSandbox } from "./manage-budgets.ts";
@@ -70,9 +71,18 @@ export async function insertSandboxRow(
     request_id: null,
   });
   if (input.budget_usd !== undefined) await limitSandbox(tx, deps, row, input.budget_usd);
+  const task = row.task_id === null ? undefined : await loadTask.maybe(tx, row.task_id);
   const spawned = draftSandboxEvent(deps.ids, row, {
     eventType: "SPAWNED",
-    data: { sandbox_id: row.id, task_id: row.task_id, provider: row.provider, runtime: row.runtime },
+    data: {
+      sandbox_id: row.id,
+      task_id: row.task_id,
+      ticket_id: task?.ticket_id ?? null,
+      agent_id: row.id,
+      phase_id: task?.phase_id ?? null,
+      provider: row.provider,
+      runtime: row.runtime,
+    },
     source,
   });
   if (provider !== "external") return { row, drafts: [spawned] };

@@ -81,7 +81,7 @@ export async function judgeRun(
     marker,
   };
   const account = { purpose: "judge", projectId: row.project_id, sandboxId: row.id, taskId: row.task_id } as const;
-  const verdict = await askModel(deps, account, (judge) => judge.judge(run, signal));
+  const verdict = await askModel(deps, account, (judge, wire) => judge.judge(run, wire, signal));
   await noteJudged(deps.db, row.id, seen.cursorSeq);
   if (verdict === undefined) return undefined;
   const { model } = deps.judge;

@@ -1,5 +1,6 @@
 /** Agents, seen from their sandboxes: nothing is kept about them that the sandboxes do not say. */
 import { createHash } from "node:crypto";
+import { AGENT_STATUS } from "@drover/core";
 import {
   AppError,
   SandboxState,
@@ -20,6 +21,7 @@ import type { RequestKey } from "./create-once.ts";
 import type { Person } from "./credential.ts";
 import { loadForWorker } from "./current-worker.ts";
 import type { Deps } from "./deps.ts";
+import { draftAgentEvent, writeWithEvents } from "./event-log.ts";
 import type { WorkerIdentity } from "./ingest-events.ts";
 import { createSandbox, getSandbox, pageSandboxes } from "./manage-sandboxes.ts";
 import { beat } from "./serve-worker.ts";
@@ -29,20 +31,8 @@ const CAPABILITIES = "capabilities";
 const NAME = "agent_name";
 const AVAILABLE = "agent_available";
 
-const STATUS: Readonly<Record<Sandbox["state"], AgentStatus>> = {
-  pending: "SPAWNING",
-  creating: "SPAWNING",
-  running: "RUNNING",
-  paused: "IDLE",
-  completing: "RUNNING",
-  completed: "IDLE",
-  failed: "FAILED",
-  cancelled: "TERMINATED",
-  terminated: "TERMINATED",
-};
-
 const toStatus = ({ state, health }: Sandbox): AgentStatus =>
-  state === "running" && (health === "late" || health === "dead") ? "DEGRADED" : STATUS[state];
+  state === "running" && (health === "late" || health === "dead") ? "DEGRADED" : AGENT_STATUS[state];
 
 const splitList = (text: string): string[] =>
   text
@@ -77,7 +67,7 @@ const toAgent = (deps: Deps, sandbox: Sandbox): Agent => ({
 const toStates = (status: AgentStatus | undefined): SandboxState[] | undefined =>
   status === undefined
     ? undefined
-    : SandboxState.options.filter((state) => STATUS[state] === (status === "DEGRADED" ? "RUNNING" : status));
+    : SandboxState.options.filter((state) => AGENT_STATUS[state] === (status === "DEGRADED" ? "RUNNING" : status));
 
 interface AgentQuery {
   readonly limit: number;
@@ -101,7 +91,9 @@ export async function pageAgents(deps: Deps, actor: Person, query: AgentQuery) {
 /** All that are not over. */
 async function listStanding(deps: Deps, actor: Person, projectId: ProjectId | undefined): Promise<readonly Agent[]> {
   const found: Agent[] = [];
-  const status = SandboxState.options.filter((state) => STATUS[state] !== "TERMINATED" && STATUS[state] !== "FAILED");
+  const status = SandboxState.options.filter(
+    (state) => AGENT_STATUS[state] !== "TERMINATED" && AGENT_STATUS[state] !== "FAILED",
+  );
   let cursor: string | undefined;
   do {
     const page = await pageSandboxes(deps, actor, {
@@ -217,7 +209,7 @@ const sortKeys = (value: unknown): unknown =>
 
 /** Who an agent is follows from its credential; a checksum that is given must fit. */
 export async function beatAgent(deps: Deps, worker: WorkerIdentity, beatBody: AgentBeat) {
-  await loadForWorker(deps.db, worker);
+  const row = await loadForWorker(deps.db, worker);
   const { checksum, ...rest } = beatBody;
   if (rest.agent_id !== worker.sandboxId) throw new AppError("sandbox.not_found");
   const expected = createHash("sha256")
@@ -228,6 +220,11 @@ export async function beatAgent(deps: Deps, worker: WorkerIdentity, beatBody: Ag
   const { sequence_number, status, current_task_id, health_metrics } = rest;
   const detail = { sequence_number, current_task_id: current_task_id ?? null, health_metrics: health_metrics ?? null };
   const { timestamp } = await beat(deps, worker, { status, detail });
+  const told = draftAgentEvent(deps.ids, row, {
+    eventType: "HEARTBEAT_RECEIVED",
+    data: { ...detail, status, timestamp },
+  });
+  await writeWithEvents(deps, (_tx, append) => append([told]));
   return { agent_id: rest.agent_id, sequence_number, timestamp, received: true as const, message: "alive" };
 }
 

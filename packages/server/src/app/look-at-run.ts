@@ -1,4 +1,5 @@
 /** A look at a run on demand: everything is folded and measured now, and the judge is asked if that is wanted. */
+import { randomUUID } from "node:crypto";
 import { readSignals } from "@drover/core";
 import { AppError, type RunLook, type SandboxId } from "@drover/contract";
 import { loadSupervision } from "../store/supervision.ts";
@@ -9,6 +10,7 @@ import { judgeRun } from "./judge-run.ts";
 import { locateSandbox } from "./locate.ts";
 import { pageAnalyses } from "./read-monitor.ts";
 import { readSupervision } from "./read-supervision.ts";
+import { tellMonitoring } from "./tell-monitoring.ts";
 
 export async function lookAtRun(
   deps: Deps,
@@ -37,5 +39,8 @@ export async function lookAtRuns(deps: Deps, actor: Person, ids: readonly Sandbo
   }
   const items: RunLook[] = [];
   for (const id of new Set(ids)) items.push(await lookAtRun(deps, actor, id, true, signal));
+  const steered = items.filter(({ analysis }) => analysis?.needs_steering === true);
+  const told = { cycle_id: randomUUID(), active_agents: items.length, agents_need_steering: steered.length };
+  await tellMonitoring(deps, "monitoring.system.updated", { ...told, agent_ids: [...new Set(ids)] }, mine);
   return { items, next_cursor: null };
 }

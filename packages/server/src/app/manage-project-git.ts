@@ -11,9 +11,8 @@ import {
 import type { Person } from "./credential.ts";
 import type { Deps } from "./deps.ts";
 import { draftEvent, writeWithEvents } from "./event-log.ts";
+import { refuseTakenPlace } from "./project-git.ts";
 import { readProjectGit } from "./read-pulls.ts";
-
-const UNIQUE_VIOLATION = "23505";
 
 export async function changeProjectGit(
   deps: Deps,
@@ -38,10 +37,7 @@ export async function changeProjectGit(
       sealed_token: seal(change.token),
       sealed_webhook_secret: seal(change.webhook_secret),
     };
-    await updateProjectGit.one(tx, projectId, patch).catch((error: unknown) => {
-      if ((error as { code?: unknown }).code !== UNIQUE_VIOLATION) throw error;
-      throw new AppError("git.conflict", "another project has this repository", { cause: error });
-    });
+    await updateProjectGit.one(tx, projectId, patch).catch(refuseTakenPlace);
     await insertAudit(tx, {
       actor: actor.tokenId,
       action: "project.git",

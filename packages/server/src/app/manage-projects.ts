@@ -1,5 +1,6 @@
 /** Projects: created, listed, changed. */
 import { AppError, ProjectId, type NewProject, type Project, type ProjectChange } from "@drover/contract";
+import type { Db } from "../ports/db.ts";
 import { insertAudit } from "../store/audit.ts";
 import {
   insertProject,
@@ -13,7 +14,7 @@ import type { Person } from "./credential.ts";
 import { createOnce, type RequestKey } from "./create-once.ts";
 import { parseCursor } from "./cursor.ts";
 import type { Deps } from "./deps.ts";
-import { draftEvent, writeWithEvents } from "./event-log.ts";
+import { draftEvent, writeWithEvents, type EventDraft } from "./event-log.ts";
 import { requireReadable } from "./repo-address.ts";
 import { requeue } from "./requeue-tasks.ts";
 
@@ -27,6 +28,18 @@ const audit = (actor: Person, action: string, row: ProjectRow) => ({
   detail: { name: row.name },
   request_id: null,
 });
+
+/** What every new project leaves behind, whoever asked for what. */
+export async function tellCreated(
+  tx: Db,
+  deps: Pick<Deps, "ids">,
+  actor: Person,
+  row: ProjectRow,
+): Promise<EventDraft> {
+  await insertAudit(tx, audit(actor, "project.create", row));
+  const entity = { type: "project", id: row.id, projectId: row.id };
+  return draftEvent(deps.ids, entity, { eventType: "project.created", data: { name: row.name }, source: "user" });
+}
 
 export async function createProject(
   deps: Deps,
@@ -47,14 +60,7 @@ export async function createProject(
     };
     const row = await insertProject.maybe(tx, draft);
     if (row === undefined) throw new AppError("project.exists", `a project is called ${input.name} already`);
-    await insertAudit(tx, audit(actor, "project.create", row));
-    await append([
-      draftEvent(
-        deps.ids,
-        { type: "project", id: row.id, projectId: row.id },
-        { eventType: "project.created", data: { name: row.name }, source: "user" },
-      ),
-    ]);
+    await append([await tellCreated(tx, deps, actor, row)]);
     return toProject(row);
   });
 }
@@ -107,7 +113,11 @@ export async function pageProjects(deps: Deps, actor: Person, query: { limit: nu
 }
 
 /** The project of a request that names none: the only one the caller has, else the default one. */
-export async function pickProject(deps: Deps, actor: Person, asked: ProjectId | undefined): Promise<ProjectId> {
+export async function pickProject(
+  deps: Pick<Deps, "db">,
+  actor: Person,
+  asked: ProjectId | undefined,
+): Promise<ProjectId> {
   const chosen = asked ?? actor.grant.projectId ?? (await loadDefaultProject.one(deps.db)).id;
   const isHidden = actor.grant.projectId !== null && actor.grant.projectId !== chosen;
   if (isHidden || (await loadProject.maybe(deps.db, chosen)) === undefined) throw new AppError("project.not_found");

@@ -34,7 +34,7 @@ import { parseCursor, refuseCursor } from "./cursor.ts";
 import type { Person } from "./credential.ts";
 import type { Deps } from "./deps.ts";
 import { draftEvent, writeWithEvents, type EventDraft } from "./event-log.ts";
-import { pickProject } from "./manage-projects.ts";
+import { pickTicketProject } from "./ticket-project.ts";
 import { requeue } from "./requeue-tasks.ts";
 
 const TASKS_LIMIT = 10_000;
@@ -138,8 +138,8 @@ export async function createWorkTicket(
   input: NewTicket,
   key: RequestKey | undefined,
 ): Promise<Ticket> {
-  const projectId = await pickProject(deps, actor, input.project_id);
   const created = await createOnce(deps, key, async (tx, append) => {
+    const { projectId, drafts } = await pickTicketProject(tx, deps, actor, input);
     const project = await loadProject.one(tx, projectId);
     const blockedBy = input.dependencies?.blocked_by ?? [];
     const blocks = input.dependencies?.blocks ?? [];
@@ -170,7 +170,7 @@ export async function createWorkTicket(
     const row = await loadTicket.one(tx, id);
     const first = await insertFirstTask(tx, deps, actor, row, project);
     const asked = isReviewed ? [draftTicketEvent(deps, row, "TICKET_APPROVAL_REQUESTED", {}, "server")] : [];
-    await append([draftTicketEvent(deps, row, "TICKET_CREATED"), ...asked, ...first]);
+    await append([...drafts, draftTicketEvent(deps, row, "TICKET_CREATED"), ...asked, ...first]);
     return toTicket(row);
   });
   await requeue(deps, { ticketId: created.id });
@@ -276,7 +276,9 @@ export function toSteps(
     };
     const told = { from_status: at.status, to_status: status, reason };
     at = { ...at, ...patch };
-    drafts.push(draftTicketEvent(deps, at, "TICKET_STATUS_CHANGED", told, source));
+    // The documents know the step by two names; programs listen for either.
+    for (const name of ["TICKET_STATUS_CHANGED", "ticket.status_transitioned"])
+      drafts.push(draftTicketEvent(deps, at, name, told, source));
   }
   const { status, phase_id, previous_phase_id, is_blocked, blocked_reason, blocked_at } = at;
   return { patch: { status, phase_id, previous_phase_id, is_blocked, blocked_reason, blocked_at }, drafts };

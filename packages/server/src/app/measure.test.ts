@@ -1,3 +1,4 @@
+import type { TaskId } from "@drover/contract";
 import { describe, expect } from "vitest";
 import { startTestServer, test, type TestServer } from "../../../testkit/src/server.ts";
 import { sql } from "../store/sql.ts";
@@ -49,13 +50,53 @@ describe("figures over time", () => {
     expect(all.step_seconds).toBe(30);
     expect(valuesOf(all, "active_sandboxes")).toEqual([2, 2]);
     expect(valuesOf(all, "queue_depth")).toEqual([1, 1]);
-    // Sixty events and the change of state that the first of them makes, in half a minute.
-    expect(valuesOf(all, "event_rate")).toEqual([0, expect.closeTo(61 / 30, 9)]);
+    // Sixty events, and the changes of state and of the agent that the first of them makes, in half a minute.
+    expect(valuesOf(all, "event_rate")).toEqual([0, expect.closeTo(62 / 30, 9)]);
     expect(valuesOf(all, "alignment")).toEqual([]);
     const { token } = await server.createToken("viewer", other);
     expect(valuesOf(await seriesOf(server, span, token), "active_sandboxes")).toEqual([1, 1]);
     expect(valuesOf(await seriesOf(server, span, token), "queue_depth")).toEqual([]);
     expect((await server.call("GET", `/monitor/metrics?project_id=${mine}`, { token })).status).toBe(404);
+  });
+
+  test("are read of one phase, alone and within a project", async () => {
+    await using server = await startTestServer();
+    const [mine, other] = [await server.createProject(), await server.createProject()];
+    const addTask = async (project: string, phase: string) => {
+      const body = { title: `${phase} of ${project}`, project_id: project, force_create: true };
+      const { body: ticket } = await server.call("POST", "/tickets", { body });
+      const made = await server.call("POST", "/tasks", {
+        body: { ticket_id: ticket.id, title: "it", phase_id: phase },
+      });
+      expect([made.status, made.text]).toEqual([201, expect.any(String)]);
+      return made.body.id as TaskId;
+    };
+    const tested = await addTask(mine, "PHASE_TESTING");
+    await addTask(mine, "PHASE_DESIGN");
+    await addTask(other, "PHASE_TESTING");
+    const run = await server.createSandbox({ project_id: mine, task_id: tested });
+    await server.createSandbox({ project_id: mine });
+    const start = Date.now() + 10 * MINUTE_MS;
+    await forgetMeasured(server);
+    await measureOnce(at(server, start));
+    await run.post({ events: Array.from({ length: 60 }, () => ({ event_type: "agent.message" })) });
+    await measureOnce(at(server, start + 30_000));
+    const span = `from=${new Date(start - 5 * MINUTE_MS).toISOString()}&to=${new Date(start + 5 * MINUTE_MS).toISOString()}`;
+    const read = (more: string, token?: string) => seriesOf(server, `${span}&points=20${more}`, token);
+    expect(valuesOf(await read(""), "queue_depth")).toEqual([3, 3]);
+    expect(valuesOf(await read("&phase_id=PHASE_TESTING"), "queue_depth")).toEqual([2, 2]);
+    expect(valuesOf(await read(`&phase_id=PHASE_TESTING&project_id=${mine}`), "queue_depth")).toEqual([1, 1]);
+    expect(valuesOf(await read("&phase_id=PHASE_DEPLOYMENT"), "queue_depth")).toEqual([]);
+    expect(valuesOf(await read(`&project_id=${mine}`), "active_sandboxes")).toEqual([2, 2]);
+    const testing = await read("&phase_id=PHASE_TESTING");
+    expect(valuesOf(testing, "active_sandboxes")).toEqual([1, 1]);
+    expect(valuesOf(testing, "event_rate")).toEqual([expect.closeTo(61 / 30, 9)]);
+    expect(valuesOf(testing, "event_lag_seconds")).toEqual([]);
+    // Who may see one project sees its phases, and no other's.
+    const { token } = await server.createToken("viewer", other);
+    expect(valuesOf(await read("&phase_id=PHASE_TESTING", token), "active_sandboxes")).toEqual([]);
+    expect(valuesOf(await read("&phase_id=PHASE_TESTING", token), "queue_depth")).toEqual([1, 1]);
+    expect((await server.call("GET", "/monitor/metrics?phase_id=PHASE_NONE")).status).toBe(422);
   });
 
   test("grow coarser with age: means stay means, sums stay sums, and what is too old is gone", async () => {

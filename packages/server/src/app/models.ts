@@ -18,9 +18,7 @@ export interface Connection {
 
 export interface Models {
   listPrices(): Promise<readonly ModelPrice[]>;
-  /** Throws model.not_configured, and says what to set. */
-  findUpstream(protocol: ModelProtocol): Promise<Upstream>;
-  /** The vendor, or the recording that this sandbox or the whole server is answered from. */
+  /** The vendor, or the recording that this sandbox or the whole server is answered from. Throws model.not_configured, and says what to set. */
   connect(protocol: ModelProtocol, cassette: string | undefined): Promise<Connection>;
   /** Something was changed here; other replicas see it within seconds. */
   forget(): void;
@@ -130,7 +128,6 @@ export function openModels({ db, clock, config, vault, vendor, cassettes }: Mode
 
   return {
     listPrices: prices.get,
-    findUpstream,
     connect: async (protocol, cassette) => {
       const name = cassette ?? replayed;
       if (name === undefined) return { vendor, upstream: await findUpstream(protocol) };

@@ -22,7 +22,7 @@ async function askForTitle(
   const marker = randomBytes(12).toString("hex");
   const description = `Type: ${task.task_type}\n${described}`.slice(0, DESCRIPTION_CHARACTERS);
   const account = { purpose: "title", projectId: task.project_id, sandboxId: null, taskId: task.id } as const;
-  const answer = await askModel(deps, account, (judge) => judge.name({ description, marker }, signal));
+  const answer = await askModel(deps, account, (judge, wire) => judge.name({ description, marker }, wire, signal));
   // Cut and cleaned like any other text: a model may say more than it was asked for.
   return answer === undefined || answer.title.trim() === ""
     ? undefined

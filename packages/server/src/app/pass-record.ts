@@ -5,6 +5,8 @@ export interface PassRecord {
   readonly everyMs: number;
   cycles: number;
   failed: number;
+  /** Since the last one that did not fail. */
+  failedInRow: number;
   lastStartedMs: number | null;
   lastDurationMs: number | null;
   lastError: string | null;
@@ -23,6 +25,7 @@ export function recordPass(
     everyMs,
     cycles: 0,
     failed: 0,
+    failedInRow: 0,
     lastStartedMs: null,
     lastDurationMs: null,
     lastError: null,
@@ -32,9 +35,12 @@ export function recordPass(
     record.lastStartedMs = clock.now().getTime();
     record.cycles += 1;
     try {
-      return await pass(signal);
+      const result = await pass(signal);
+      record.failedInRow = 0;
+      return result;
     } catch (error) {
       record.failed += 1;
+      record.failedInRow += 1;
       record.lastError = error instanceof Error ? error.message : String(error);
       throw error;
     } finally {

@@ -3,8 +3,10 @@ import { AppError, SandboxId, type NewPreview, type Preview, type TokenId } from
 import type { Duplex } from "node:stream";
 import { z } from "zod";
 import { insertOneTimeSecret } from "../store/credentials.ts";
+import { loadSandbox } from "../store/sandboxes.ts";
 import { hashSecret, type Person } from "./credential.ts";
 import type { Deps } from "./deps.ts";
+import { draftEvent, writeWithEvents } from "./event-log.ts";
 import { loadRunning } from "./load-standing.ts";
 
 export const OPEN_PATH = "/.drover-preview";
@@ -70,6 +72,16 @@ export async function connectPreview(deps: Deps, { id, port }: PreviewTarget, si
   return provider.connect(ref, port, signal);
 }
 
+/** Without the ticket: whoever reads the log opens nothing by it. */
+async function tellReady(deps: Deps, { id, port }: PreviewTarget, origin: string): Promise<void> {
+  const row = await loadSandbox.one(deps.db, id);
+  const entity = { type: "preview", id, projectId: row.project_id };
+  const data = { sandbox_id: id, task_id: row.task_id, project_id: row.project_id, port, preview_url: origin };
+  await writeWithEvents(deps, (_tx, append) =>
+    append([draftEvent(deps.ids, entity, { eventType: "PREVIEW_READY", data, source: "user" })]),
+  );
+}
+
 export async function createPreview(
   deps: Deps,
   actor: Person,
@@ -87,6 +99,7 @@ export async function createPreview(
       throw error;
     },
   );
+  if (isAnswering) await tellReady(deps, target, origin);
   // Known to nobody outside of the seal: a ticket for one preview opens nothing else.
   const secret = deps.ids.secret("ticket");
   await insertOneTimeSecret(deps.db, hashSecret(secret), "ws", actor.tokenId, TICKET_SECONDS);

@@ -60,3 +60,11 @@ export async function openProjectGit(
     },
   };
 }
+
+const UNIQUE_VIOLATION = "23505";
+
+/** A repository of GitHub belongs to one project. */
+export const refuseTakenPlace = (error: unknown): never => {
+  if ((error as { code?: unknown }).code !== UNIQUE_VIOLATION) throw error;
+  throw new AppError("git.conflict", "another project has this repository", { cause: error });
+};

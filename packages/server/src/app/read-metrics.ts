@@ -24,6 +24,10 @@ function pickSteps(spanMs: number, ageMs: number, points: number): { step: Step;
   return { step, binSeconds: Math.max(1, Math.ceil(wanted / step)) * step };
 }
 
+/** As rows are named when they are measured. */
+const toScope = (projectId: string | null, phaseId: string | undefined): string =>
+  [projectId, phaseId].filter((part) => part !== null && part !== undefined).join(" ");
+
 export async function readMetrics(deps: Deps, actor: Person, query: MetricsQuery): Promise<Metrics> {
   const mine = actor.grant.projectId;
   if (mine !== null && query.project_id !== undefined && query.project_id !== mine)
@@ -40,7 +44,7 @@ export async function readMetrics(deps: Deps, actor: Person, query: MetricsQuery
   const rolled = step === RAW_SECONDS ? null : cursor[`rolled_${step}`];
   const rows = await listSeries(deps.db, {
     metrics,
-    scope: query.project_id ?? mine ?? "",
+    scope: toScope(query.project_id ?? mine, query.phase_id),
     from: new Date(firstMs),
     to: new Date(toMs),
     step,

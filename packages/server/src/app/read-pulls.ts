@@ -89,7 +89,7 @@ const toFile = (file: ChangedFile) => ({
 });
 
 /** Of one that is merged, what it was when it was merged. */
-async function findEnds(deps: Deps, row: PullRow, signal: AbortSignal) {
+export async function findEnds(deps: Deps, row: PullRow, signal: AbortSignal) {
   const { objects } = deps.git;
   const isMerged = row.merge_commit !== null;
   const head = await objects.resolve(

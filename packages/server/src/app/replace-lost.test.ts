@@ -52,5 +52,11 @@ test(
       return (await server.call("GET", `/sandboxes/${id}`)).body.state as string;
     };
     await expect.poll(isFailed, { timeout: FACT_MS }).toBe("failed");
+    const listTold = async (type: string) =>
+      (await server.call("GET", `/events?event_type=${type}`)).body.events.map((one: StoredEvent) => one.event_data);
+    expect(await listTold("AGENT_RESTARTED")).toMatchObject([
+      { agent_id: id, replacement_agent_id: id, generation: 2, reason: "worker killed by SIGKILL" },
+    ]);
+    expect(await listTold("RESTART_ESCALATION")).toMatchObject([{ agent_id: id, restarts: 1, max_restarts: 1 }]);
   },
 );

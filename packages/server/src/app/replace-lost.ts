@@ -10,6 +10,7 @@ import { draftSandboxEvent, draftTransition, writeWithEvents } from "./event-log
 import { closeEgress } from "./govern-egress.ts";
 import { hasMemory } from "./resume-run.ts";
 import { toRef } from "./sandbox-key.ts";
+import { draftRestart } from "./tell-restart.ts";
 
 /** Never endlessly, and never to begin again with nothing: that would have to be asked first. */
 export const isReplaceable = async (deps: Deps, row: SandboxRow): Promise<boolean> =>
@@ -31,6 +32,7 @@ export async function replaceLost(deps: Deps, lost: SandboxRow, cause: string, s
     await append([
       draftSandboxEvent(deps.ids, replaced, { eventType: "WORKER_REPLACED", data: { generation, cause } }),
       draftTransition(deps.ids, replaced, { from: row.state, to: next.to, cause }, null),
+      draftRestart(deps, row, replaced, cause),
     ]);
     return true;
   });

@@ -1,13 +1,29 @@
 /** An agent found more to do: noted, and made into tasks of its ticket, within a limit. */
-import { AppError, type Discovery, type NewDiscovery, type Priority, type TaskId } from "@drover/contract";
-import { countDiscovered, insertDiscovery, listDiscoveriesOf, type DiscoveryRow } from "../store/discoveries.ts";
+import {
+  AppError,
+  type Discovery,
+  type NewDiscovery,
+  type Priority,
+  type ProjectId,
+  type TaskId,
+} from "@drover/contract";
+import {
+  countDiscovered,
+  insertDiscovery,
+  listDiscoveries,
+  listDiscoveriesOf,
+  loadDiscoveryProject,
+  type DiscoveryRow,
+} from "../store/discoveries.ts";
 import { loadProject } from "../store/projects.ts";
 import { loadAttemptOfSandbox } from "../store/task-attempts.ts";
 import { insertEdges, loadTask, lockEdges, lockTasks } from "../store/tasks.ts";
 import { loadTicket } from "../store/tickets.ts";
 import { insertOneTask, requireNoCycle, requireTasks } from "./create-task.ts";
 import { createOnce, type RequestKey } from "./create-once.ts";
+import type { Person } from "./credential.ts";
 import { loadForWorker } from "./current-worker.ts";
+import { refuseCursor } from "./cursor.ts";
 import type { Deps } from "./deps.ts";
 import { draftEvent, type EventDraft } from "./event-log.ts";
 import type { WorkerIdentity } from "./ingest-events.ts";
@@ -27,6 +43,31 @@ const LIST_LIMIT = 1_000;
 export const listTaskDiscoveries = async (deps: Deps, id: TaskId) => ({
   items: (await listDiscoveriesOf(deps.db, { taskId: id }, LIST_LIMIT)).map(toDiscovery),
 });
+
+interface DiscoveryQuery {
+  readonly limit: number;
+  readonly cursor?: string | undefined;
+  readonly project_id?: ProjectId | undefined;
+  readonly discovery_type?: string | undefined;
+}
+
+export async function pageDiscoveries(deps: Deps, actor: Person, query: DiscoveryQuery) {
+  const mine = actor.grant.projectId;
+  if (mine !== null && query.project_id !== undefined && query.project_id !== mine)
+    return { items: [], next_cursor: null };
+  if (query.cursor !== undefined) {
+    const found = await loadDiscoveryProject.maybe(deps.db, query.cursor);
+    if (found === undefined || (mine !== null && mine !== found.project_id)) throw refuseCursor();
+  }
+  const rows = await listDiscoveries(deps.db, {
+    projectId: query.project_id ?? mine,
+    type: query.discovery_type,
+    before: query.cursor,
+    limit: query.limit + 1,
+  });
+  const items = rows.slice(0, query.limit);
+  return { items: items.map(toDiscovery), next_cursor: rows.length > query.limit ? (items.at(-1)?.id ?? null) : null };
+}
 
 /** Identity comes from the token: the ticket is that of the task which this very sandbox works on. */
 export async function reportDiscovery(

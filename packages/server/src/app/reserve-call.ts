@@ -25,10 +25,13 @@ import { loadStanding } from "./load-standing.ts";
 
 export interface CallPlan {
   readonly callId: CostRecordId;
-  readonly sandbox: SandboxRow;
   readonly scope: BudgetScope;
   readonly request: ModelRequest;
   readonly requestCharacters: number;
+}
+
+export interface AgentCallPlan extends CallPlan {
+  readonly sandbox: SandboxRow;
 }
 
 const toStanding = (row: BudgetRow) => ({
@@ -67,7 +70,7 @@ function walk(from: SandboxState): readonly SandboxState[] {
 }
 
 /** Its events once: calls that follow while it is paused change nothing. */
-async function askPerson(deps: Deps, plan: CallPlan, budget: BudgetRow, estimateUsd: number): Promise<boolean> {
+async function askPerson(deps: Deps, plan: AgentCallPlan, budget: BudgetRow, estimateUsd: number): Promise<boolean> {
   return writeWithEvents(deps, async (tx, append) => {
     const [row] = await lockSandboxes(tx, [plan.sandbox.id]);
     if (row === undefined || row.state === "paused") return false;
@@ -91,7 +94,7 @@ async function askPerson(deps: Deps, plan: CallPlan, budget: BudgetRow, estimate
 }
 
 /** What stands at a provider is stopped; others are only told so, and get no model. */
-async function pause(deps: Deps, plan: CallPlan, signal: AbortSignal): Promise<void> {
+async function pause(deps: Deps, plan: AgentCallPlan, signal: AbortSignal): Promise<void> {
   if (plan.sandbox.provider === "external") return;
   const { provider, ref } = await loadStanding(deps, plan.sandbox.id);
   if (!provider.capabilities.pause) return;
@@ -107,8 +110,11 @@ export interface Refused {
   readonly afterwards: (signal: AbortSignal) => Promise<void>;
 }
 
-/** Undefined: go on. Whoever reserved must settle. */
-export async function reserveCall(deps: Deps, plan: CallPlan): Promise<Refused | undefined> {
+/** The budget that it does not fit into, and what it was expected to cost. Undefined: go on; whoever reserved must settle. */
+export async function holdMoney(
+  deps: Deps,
+  plan: CallPlan,
+): Promise<{ readonly budget: BudgetRow; readonly estimateUsd: number } | undefined> {
   if ((await countBudgets.one(deps.db, plan.scope)).count === 0) return undefined;
   const prices = await deps.models.listPrices();
   const price = pickPrice(prices, plan.request.model) ?? toDearest(prices);
@@ -126,9 +132,17 @@ export async function reserveCall(deps: Deps, plan: CallPlan): Promise<Refused |
     throw new AppError("budget.busy", `what is left of the budget of ${nameScope(row)} is held for calls under way`, {
       retryAfterSeconds: 1,
     });
-  const isPaused = await askPerson(deps, plan, row, estimateUsd);
+  return { budget: row, estimateUsd };
+}
+
+/** Undefined: go on, as above. */
+export async function reserveCall(deps: Deps, plan: AgentCallPlan): Promise<Refused | undefined> {
+  const short = await holdMoney(deps, plan);
+  if (short === undefined) return undefined;
+  const { budget, estimateUsd } = short;
+  const isPaused = await askPerson(deps, plan, budget, estimateUsd);
   return {
-    error: new AppError("budget.exceeded", toRefusal(row, estimateUsd)),
+    error: new AppError("budget.exceeded", toRefusal(budget, estimateUsd)),
     afterwards: async (signal) => {
       if (isPaused) await pause(deps, plan, signal);
     },

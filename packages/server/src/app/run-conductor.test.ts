@@ -1,6 +1,6 @@
 import { expect } from "vitest";
+import { startJudgeModel, toAnswer, withJudge } from "../../../testkit/src/judge.ts";
 import { test } from "../../../testkit/src/server.ts";
-import { NO_JUDGE } from "../ports/judge.ts";
 import { runConductorOnce } from "./run-conductor.ts";
 
 const never = new AbortController().signal;
@@ -42,34 +42,29 @@ test("where files leave a doubt a judge is asked, and without its answer doubt i
   const prompts = ["Make the form remember the user", "Let the form keep the user"];
   const boxes = await Promise.all(prompts.map((prompt) => server.createSandbox({ prompt, project_id })));
   for (const box of boxes) await box.post({ events: [edit("src/form.ts"), edit(`src/${box.id}.ts`)] });
-  const shown: string[] = [];
-  const withAnswer = (answer: object | undefined) => ({
-    ...server.deps,
-    judge: {
-      ...NO_JUDGE,
-      isThere: true,
-      compare: async ({ first, second, marker }: { first: string; second: string; marker: string }) => {
-        shown.push(`${first} ${second}`);
-        expect(marker).toMatch(/^[0-9a-f]{24}$/);
-        const usage = { input: 10, output: 1, cacheRead: 0, cacheWrite: 0 };
-        return { answer: answer as never, used: [{ provider: "openai" as const, model: "a-model", usage }] };
-      },
-    },
+  const answers: object[] = [];
+  const model = await startJudgeModel((request) => {
+    const [answer] = answers;
+    const turn = answer === undefined ? { error: { status: 400 } } : toAnswer(request, answer);
+    return { ...turn, usage: { input: 10, output: 1 } };
   });
+  const deps = await withJudge(server, model, "openai");
   const newest = async () => {
     const { token } = await server.createToken("viewer", project_id);
     return (await server.call("GET", "/monitor/conductor?limit=1", { token })).body.items[0];
   };
-  await runConductorOnce(withAnswer(undefined), never);
+  await runConductorOnce(deps, never);
   expect(await newest()).toMatchObject({ duplicates: [], duplicate_count: 0 });
-  await runConductorOnce(withAnswer({ is_duplicate: true, similarity: 0.9, description: "both" }), never);
+  answers.push({ is_duplicate: true, similarity: 0.9, description: "both" });
+  await runConductorOnce(deps, never);
   expect(await newest()).toMatchObject({
     duplicates: [{ similarity: 0.9, files: ["src/form.ts"] }],
     duplicate_count: 1,
   });
-  expect(shown.some((text) => text.includes("Files: src/"))).toBe(true);
-  // Both answers are on the project's bill, the one that helped nobody too.
+  const shown = model.requests.map(({ texts }) => texts.map(({ text }) => text).join("\n"));
+  expect(shown.at(-1)).toMatch(/\nThe first agent:\n<<<[0-9a-f]{24}\n[^]*Files: src\//);
+  // An answer is on the project's bill; a refusal of the vendor costs nothing.
   const { items } = (await server.call("GET", `/costs/records?project_id=${project_id}`)).body;
-  const call = { purpose: "judge", sandbox_id: null, model: "a-model", total_tokens: 11, total_cost: null };
-  expect(items).toMatchObject([call, call]);
+  const call = { purpose: "judge", sandbox_id: null, model: "scripted-model", total_tokens: 11, total_cost: null };
+  expect(items).toMatchObject([call]);
 });

@@ -64,7 +64,7 @@ async function findAllDuplicates(
     const projectId = projects.get(one.id);
     if (projectId === undefined) continue;
     const account = { purpose: "judge", projectId, sandboxId: null, taskId: null } as const;
-    const answer = await askModel(deps, account, (judge) => judge.compare(pair, signal));
+    const answer = await askModel(deps, account, (judge, wire) => judge.compare(pair, wire, signal));
     if (answer?.is_duplicate !== true || answer.similarity <= DUPLICATE_SIMILARITY) continue;
     const files = one.files.filter((file) => other.files.includes(file)).slice(0, 20);
     judged.push({ a: one.id, b: other.id, similarity: answer.similarity, files });

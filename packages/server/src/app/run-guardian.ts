@@ -22,7 +22,7 @@ import {
   type WatchedRow,
 } from "../store/supervision.ts";
 import type { Deps } from "./deps.ts";
-import { draftSandboxEvent, writeWithEvents } from "./event-log.ts";
+import { draftAgentEvent, draftSandboxEvent, writeWithEvents } from "./event-log.ts";
 import { foldRun, toRunContext, type Folded } from "./fold-run.ts";
 import { judgeRun } from "./judge-run.ts";
 import { pauseByServer, stopByServer } from "./act-on-sandbox.ts";
@@ -95,25 +95,30 @@ async function record(deps: Deps, row: WatchedRow, intention: Intention, atSeq: 
       message_id: messageId,
       at_seq: atSeq,
     });
+    const told = {
+      eventType: "guardian.steering.intervention",
+      data: {
+        intervention_id: id,
+        steering_type: signal.level === "critical" ? "correction" : "guidance",
+        signal: signal.signal,
+        level: signal.level,
+        rung,
+        mode,
+        reason: signal.detail,
+        evidence: [...signal.seqs],
+        message: isSpoken ? toNudge(intention) : null,
+        message_id: messageId,
+        needs_person: rung === "ask" || rung === "pause" || rung === "stop",
+        actor_type: "guardian",
+        actor_id: "guardian",
+        // Signs are counted, not guessed.
+        confidence: null,
+      },
+      source: "guardian" as const,
+    };
     await append([
-      draftSandboxEvent(deps.ids, sandbox, {
-        eventType: "guardian.steering.intervention",
-        data: {
-          intervention_id: id,
-          steering_type: signal.level === "critical" ? "correction" : "guidance",
-          signal: signal.signal,
-          level: signal.level,
-          rung,
-          mode,
-          reason: signal.detail,
-          evidence: [...signal.seqs],
-          message: isSpoken ? toNudge(intention) : null,
-          message_id: messageId,
-          needs_person: rung === "ask" || rung === "pause" || rung === "stop",
-          actor_type: "guardian",
-        },
-        source: "guardian",
-      }),
+      draftSandboxEvent(deps.ids, sandbox, told),
+      draftAgentEvent(deps.ids, sandbox, told),
       ...(message === undefined ? [] : [message.event]),
     ]);
     return true;

@@ -33,6 +33,10 @@ export const toLimits = (resources: Pick<ResolvedResources, "memory_gb" | "cpu" 
   processes: PROCESSES,
 });
 
+/** Anything else than the two words that open it keeps it closed. */
+export const toNetwork = (text: string): "none" | "allowlist" | "open" =>
+  text === "allowlist" || text === "open" ? text : "none";
+
 export function toSpec(installation: string, row: SandboxRow): SandboxSpec {
   const env = row.spec["env"];
   const image = row.spec["image"];
@@ -41,6 +45,7 @@ export function toSpec(installation: string, row: SandboxRow): SandboxSpec {
     key: toKey(row.id, row.generation),
     labels: toLabels(installation, row),
     limits: toLimits(row.resources),
+    network: toNetwork(row.network),
     env: typeof env === "object" && env !== null ? (env as Record<string, string>) : {},
     ...(typeof image === "string" ? { image } : {}),
     ...(typeof snapshot === "string" ? { snapshot } : {}),

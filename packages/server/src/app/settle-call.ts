@@ -1,6 +1,6 @@
 /** What a call took, written down once: cost record, budgets, and the event that tells of it. */
 import { isWarningDue, pickPrice, toCost, toDearest, type Metered, type ModelProtocol } from "@drover/core";
-import type { JsonObject, ProjectId } from "@drover/contract";
+import type { JsonObject, ProjectId, SandboxId } from "@drover/contract";
 import {
   deleteReservations,
   listBudgetsById,
@@ -14,12 +14,21 @@ import { lockSandboxes, type SandboxRow } from "../store/sandboxes.ts";
 import type { Db } from "../ports/db.ts";
 import type { Deps } from "./deps.ts";
 import { draftEvent, draftSandboxEvent, writeWithEvents, type EventDraft } from "./event-log.ts";
-import { toBudgetData, type CallPlan } from "./reserve-call.ts";
+import { toBudgetData, type AgentCallPlan, type CallPlan } from "./reserve-call.ts";
 
-export interface SettledCall extends CallPlan {
+/** What an answer took. */
+export interface Taken {
   readonly protocol: ModelProtocol;
   readonly metered: Metered;
   readonly isReplay: boolean;
+}
+
+export interface SettledCall extends AgentCallPlan, Taken {}
+
+export interface SettledOwnCall extends CallPlan, Taken {
+  readonly purpose: Exclude<CostDraft["purpose"], "agent">;
+  readonly projectId: ProjectId;
+  readonly sandboxId: SandboxId | null;
 }
 
 /** A call that was never answered costs nothing. */
@@ -64,7 +73,7 @@ async function spend(tx: Db, call: Pick<CallPlan, "scope" | "callId">, usd: numb
   return due;
 }
 
-export interface Spent extends Pick<CallPlan, "scope" | "callId"> {
+interface Spent extends Pick<CallPlan, "scope" | "callId"> {
   readonly purpose: CostDraft["purpose"];
   readonly projectId: ProjectId;
   /** Locked; undefined when the call is of no sandbox. */
@@ -76,11 +85,7 @@ export interface Spent extends Pick<CallPlan, "scope" | "callId"> {
 }
 
 /** The record, the budgets over it, and the events that tell of them. */
-export async function recordCall(
-  tx: Db,
-  deps: Deps,
-  call: Spent,
-): Promise<{ usd: number | null; events: EventDraft[] }> {
+async function recordCall(tx: Db, deps: Deps, call: Spent): Promise<{ usd: number | null; events: EventDraft[] }> {
   const { scope, projectId, sandbox, model, provider } = call;
   const { usage, isEstimate } = call.metered;
   const prices = await deps.models.listPrices();
@@ -169,5 +174,25 @@ export async function settleCall(deps: Deps, call: SettledCall): Promise<void> {
       metered: call.metered,
     });
     await append([toUsed(usd), ...events]);
+  });
+}
+
+/** A call that the server made itself: on record and on the bill, and no word of the agent. */
+export async function settleOwnCall(deps: Deps, call: SettledOwnCall): Promise<void> {
+  await writeWithEvents(deps, async (tx, append) => {
+    if (call.isReplay) return deleteReservations(tx, call.callId);
+    const [sandbox] = call.sandboxId === null ? [] : await lockSandboxes(tx, [call.sandboxId]);
+    const { events } = await recordCall(tx, deps, {
+      callId: call.callId,
+      scope: call.scope,
+      purpose: call.purpose,
+      projectId: call.projectId,
+      sandbox,
+      generation: sandbox?.generation ?? 0,
+      provider: call.protocol,
+      model: call.request.model,
+      metered: call.metered,
+    });
+    await append(events);
   });
 }

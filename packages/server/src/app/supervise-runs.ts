@@ -1,11 +1,19 @@
 /** Looks after every run that has not ended: names its condition, speaks to the quiet, ends the dead, leaves the slow alone. */
-import { decideCondition, decideWatch, step, SANDBOX, type Finding, type WatchLimits } from "@drover/core";
+import {
+  decideCondition,
+  decideWatch,
+  step,
+  SANDBOX,
+  toSilenceRung,
+  type Finding,
+  type WatchLimits,
+} from "@drover/core";
 import { AppError, type Config, type SandboxId } from "@drover/contract";
 import { loadKept } from "../store/resume.ts";
 import { closeSandbox, lockSandboxes, revokeSandboxTokens } from "../store/sandboxes.ts";
 import { claimNudge, listWatched, saveCondition, type WatchedRow } from "../store/supervision.ts";
 import type { Deps } from "./deps.ts";
-import { draftSandboxEvent, draftTransition, writeWithEvents } from "./event-log.ts";
+import { draftAgentEvent, draftSandboxEvent, draftTransition, writeWithEvents, type EventDraft } from "./event-log.ts";
 import { foldRun } from "./fold-run.ts";
 import { queueMessage } from "./send-message.ts";
 
@@ -88,6 +96,51 @@ async function end(
   return isEnded;
 }
 
+/** What of a new condition others are told: silence, how far it has come, and its end. */
+function draftSilence(
+  deps: Deps,
+  row: WatchedRow,
+  condition: string,
+  { contactMs, nowMs }: { readonly contactMs: number; readonly nowMs: number },
+): readonly EventDraft[] {
+  const { heartbeatMs } = toWatchLimits(deps.config);
+  const [before, rung] = [toSilenceRung(row.condition), toSilenceRung(condition)];
+  const silenceMs = nowMs - contactMs;
+  const change = (old_status: string, new_status: string, reason: string) =>
+    draftAgentEvent(deps.ids, row, {
+      eventType: "AGENT_STATUS_CHANGED",
+      data: { old_status, new_status, reason },
+    });
+  if (rung === undefined) {
+    // After a restart silence is counted anew, which is no sign of life.
+    const isHeard = before !== undefined && row.state === "running" && silenceMs < heartbeatMs;
+    return isHeard ? [change("DEGRADED", "RUNNING", "heard again")] : [];
+  }
+  const missed = draftAgentEvent(deps.ids, row, {
+    eventType: "HEARTBEAT_MISSED",
+    data: {
+      action: rung,
+      missed_count: contactMs === 0 ? null : Math.floor(silenceMs / heartbeatMs),
+      seconds_since_heartbeat: contactMs === 0 ? null : Math.round(silenceMs / 1_000),
+      last_heartbeat: contactMs === 0 ? null : new Date(contactMs).toISOString(),
+    },
+  });
+  const isNews = before === undefined && row.state === "running" && rung !== "failed";
+  return [missed, ...(isNews ? [change("RUNNING", "DEGRADED", "heartbeat_missed")] : [])];
+}
+
+/** Told by whoever notes it: another replica may look at the same moment. */
+const note = (
+  deps: Deps,
+  row: WatchedRow,
+  { condition, sinceMs }: Finding,
+  heard: { readonly contactMs: number; readonly nowMs: number },
+): Promise<void> =>
+  writeWithEvents(deps, async (tx, append) => {
+    if ((await saveCondition.maybe(tx, row.id, condition, new Date(sinceMs))) === undefined) return;
+    await append(draftSilence(deps, row, condition, heard));
+  });
+
 async function look(
   deps: Deps,
   row: WatchedRow,
@@ -102,8 +155,7 @@ async function look(
   const contactMs = Math.max(folded.watch.contactMs ?? 0, row.last_contact_at?.getTime() ?? 0);
   const facts = { ...folded.watch, contactMs };
   const finding = decideCondition({ state: row.state, startedMs, facts }, limits, nowMs);
-  if (finding.condition !== row.condition)
-    await saveCondition(deps.db, row.id, finding.condition, new Date(finding.sinceMs));
+  if (finding.condition !== row.condition) await note(deps, row, finding, { contactMs, nowMs });
   const act = decideWatch(finding, row.nudged_at?.getTime() ?? null, limits, nowMs);
   if (act.kind === "nudge") return (await nudge(deps, row, finding)) ? "nudged" : "left";
   if (act.kind === "leave") return "left";

@@ -1,6 +1,7 @@
 /** The branch that a task's sandbox works on: the ticket's, or one of its own while others work beside it. */
 import { AppError } from "@drover/contract";
-import { findRepository, findTaskBranch } from "../store/git.ts";
+import { findTaskBranch } from "../store/git.ts";
+import { loadProject } from "../store/projects.ts";
 import { findBranchPull } from "../store/pull-requests.ts";
 import type { SandboxRow } from "../store/sandboxes.ts";
 import { listTicketTasks, type TaskRow } from "../store/tasks.ts";
@@ -51,14 +52,15 @@ export async function converge(
   return false;
 }
 
-/** Null in a project without a repository. What came before is on the ticket's branch when the task begins. */
+/** Null in a project that does without branches; any other has a repository from here on. What came before is on the ticket's branch when the task begins. */
 export async function ensureBranch(
   deps: Deps,
   ticket: TicketRow,
   task: TaskRow,
   signal: AbortSignal,
 ): Promise<string | null> {
-  if (!(await findRepository.one(deps.db, ticket.project_id)).is_there) return null;
+  const { settings } = await loadProject.one(deps.db, ticket.project_id);
+  if (settings.branches_enabled === false) return null;
   const merging = await ensureMergeBranch(deps, ticket, task, signal);
   if (merging !== undefined) return merging;
   const tasks = await listTicketTasks(deps.db, ticket.id, TASKS_LIMIT);

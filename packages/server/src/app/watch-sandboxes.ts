@@ -8,6 +8,7 @@ import { changeState } from "./change-state.ts";
 import type { Deps } from "./deps.ts";
 import { isReplaceable, replaceLost } from "./replace-lost.ts";
 import { toRef } from "./sandbox-key.ts";
+import { draftEscalation } from "./tell-restart.ts";
 
 const BATCH = 500;
 const WATCHED: readonly SandboxState[] = ["creating", "running", "paused", "completing", "completed"];
@@ -38,8 +39,13 @@ async function watch(deps: Deps, id: SandboxId, signal: AbortSignal): Promise<bo
   const provider = await deps.providers.open(row.provider);
   const verdict = decideVerdict(row.state, toObservation(await provider.info(toRef(deps.installation, row), signal)));
   if (verdict?.isLost === true && (await isReplaceable(deps, row))) await replaceLost(deps, row, verdict.cause, signal);
-  else if (verdict !== undefined) await changeState(deps, id, verdict.to, verdict.cause);
-  else if (isMute(row, deps.clock.now())) await changeState(deps, id, "failed", "the worker did not start");
+  else if (verdict !== undefined) {
+    const { sandboxReplacements } = deps.config;
+    const isUsedUp = verdict.isLost && row.generation > sandboxReplacements;
+    await changeState(deps, id, verdict.to, verdict.cause, (lost) =>
+      isUsedUp ? [draftEscalation(deps, lost, verdict.cause, sandboxReplacements)] : [],
+    );
+  } else if (isMute(row, deps.clock.now())) await changeState(deps, id, "failed", "the worker did not start");
   else return false;
   return true;
 }

@@ -2,7 +2,7 @@
 import { expect, vi } from "vitest";
 import { isEvent } from "../../../testkit/src/live-stream.ts";
 import { startTestServer, test as base, type TestServer } from "../../../testkit/src/server.ts";
-import { createWork, loadTask, takeOver } from "../../../testkit/src/work.ts";
+import { createWork, FACT_MS, finish, loadSandbox, loadTask, takeOver } from "../../../testkit/src/work.ts";
 import { sql } from "../store/sql.ts";
 
 vi.setConfig({ testTimeout: 120_000 });
@@ -66,7 +66,6 @@ test("a task is given only to agents that can do all it asks for", async ({ serv
 
 test("a commit and a pull request that a worker names must be its branch's", async ({ server }) => {
   const work = await createWork(server);
-  await server.call("PATCH", `/projects/${work.projectId}/git`, { body: { host: "builtin" } });
   const task = await work.add("proves it");
   const worker = await takeOver(server, task);
   const report = { task_id: task.id, result: {}, evidence: { commit: "1".repeat(40) } };
@@ -81,4 +80,29 @@ test("a commit and a pull request that a worker names must be its branch's", asy
   const commit = await server.deps.git.objects.resolve(work.projectId, `refs/heads/${branch}`, signal);
   const proven = await worker.post("task-complete", { ...report, evidence: { commit } });
   expect(proven.body).toMatchObject({ status: "accepted", new_status: "completed" });
+});
+
+/** Broken on purpose, each seen to fail here: a project without a repository gets no branch; the setting is not looked at. */
+test("a project that names no repository has one as soon as its first task begins, and does without if it says so", async ({
+  server,
+}) => {
+  const work = await createWork(server);
+  const [one, two] = [await work.add("works"), await work.add("works beside it")];
+  const workers = await Promise.all([takeOver(server, one), takeOver(server, two)]);
+  const branches = await Promise.all(
+    workers.map(async ({ sandboxId }) => (await loadSandbox(server, sandboxId)).branch),
+  );
+  for (const branch of branches) expect(branch).toContain(work.ticketId);
+  expect(new Set(branches).size).toBe(2);
+  const { body } = await server.call("GET", `/projects/${work.projectId}/git`);
+  expect(body).toMatchObject({ host: "builtin", default_branch: "main" });
+  expect(body.branches.map(({ name }: { name: string }) => name)).toEqual(
+    expect.arrayContaining(["main", ...branches]),
+  );
+  const without = await createWork(server, { branches_enabled: false });
+  const third = await without.add("works without");
+  const worker = await finish(server, third);
+  expect((await loadSandbox(server, worker.sandboxId)).branch).toBeNull();
+  const loadStatus = async () => (await server.call("GET", `/tickets/${without.ticketId}`)).body.status;
+  await expect.poll(loadStatus, { timeout: FACT_MS }).toBe("done");
 });

@@ -113,6 +113,34 @@ async function openTerminal(call: Call, request: Extract<HostedRequest, { op: "t
   return terminal.exited;
 }
 
+/** A port of a sandbox: what is read there is not read faster than the caller takes it, and the other way round. */
+async function connect(call: Call, request: Extract<HostedRequest, { op: "connect" }>): Promise<null> {
+  const { hosting, socket, signal, inbox } = call;
+  const { provider } = hosting;
+  if (provider.connect === undefined)
+    throw new AppError("sandbox.rejected", `provider ${provider.name} has no way to a port of a sandbox`);
+  const connection = await provider.connect(hosting.toRef(request.key), request.port, signal);
+  const hangUp = () => void connection.destroy();
+  // Expected: the program inside hangs up. Whoever reads is told the end.
+  connection.on("error", () => undefined);
+  signal.addEventListener("abort", hangUp, { once: true });
+  if (signal.aborted) hangUp();
+  say(socket, { type: "ready" });
+  inbox.listen((data, isBinary) => {
+    if (!isBinary) return void connection.end();
+    if (connection.write(data as Buffer)) return;
+    socket.pause();
+    connection.once("drain", () => socket.resume());
+  });
+  try {
+    for await (const chunk of connection) await sendBytes(socket, HOSTED_STREAM.stdout, chunk as Buffer);
+  } finally {
+    hangUp();
+    if (socket.readyState === socket.OPEN) socket.resume();
+  }
+  return null;
+}
+
 async function download(call: Call, request: Extract<HostedRequest, { op: "download" }>): Promise<null> {
   const { hosting, socket, signal } = call;
   const bytes = await hosting.provider.download(hosting.toRef(request.key), request.path, request.limit, signal);
@@ -138,6 +166,8 @@ async function answer(call: Call, request: HostedRequest): Promise<unknown> {
       return null;
     case "terminal":
       return openTerminal(call, request);
+    case "connect":
+      return connect(call, request);
     case "upload": {
       const options = request.mode === undefined ? {} : { mode: request.mode };
       await provider.upload(toRef(request.key), request.path, await readInput(call), options, signal);

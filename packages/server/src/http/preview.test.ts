@@ -80,6 +80,9 @@ describe("being let in", () => {
   test("a link works once, for its own preview, and leaves a cookie of that origin alone", async () => {
     const link = await openLink();
     expect(link).toMatchObject({ origin: `http://${host}`, port: PORT, is_answering: true });
+    const told = await server.call("GET", "/events?event_type=PREVIEW_READY");
+    expect(told.body.events[0].event_data).toMatchObject({ sandbox_id: id, port: PORT, preview_url: link.origin });
+    expect(told.text).not.toContain("ticket=");
     const { pathname, search } = new URL(link.url);
     const elsewhere = await ask(pathname + search, { host: host.replace("p3000", "p3001") });
     expect(elsewhere.status).toBe(401);

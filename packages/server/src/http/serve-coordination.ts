@@ -17,6 +17,7 @@ import {
   searchAgents,
 } from "../app/list-agents.ts";
 import { generateTitle, generateTitles } from "../app/name-tasks.ts";
+import { readTrajectory } from "../app/read-events.ts";
 import { createSync, getSync, splitTask } from "../app/sync-tasks.ts";
 import { person, worker, type Handlers } from "./context.ts";
 
@@ -56,5 +57,6 @@ export const coordinationHandlers: Pick<Handlers, CoordinationName> = {
     return postAgentEvent(context.deps, from, body);
   },
   getAgent: (context, { params }) => getAgent(context.deps, params.sandbox_id),
+  getAgentTrajectory: (context, { params, query }) => readTrajectory(context.deps, params.sandbox_id, query),
   getAgentHealth: (context, { params }) => readAgentHealth(context.deps, params.sandbox_id),
 };

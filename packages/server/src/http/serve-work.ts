@@ -1,5 +1,11 @@
 /** Which use case answers which endpoint of tickets, tasks and graphs. */
-import type { graphEndpoints, taskEndpoints, ticketEndpoints, workReportEndpoints } from "@drover/contract";
+import type {
+  graphEndpoints,
+  taskEndpoints,
+  ticketEndpoints,
+  ticketRecordEndpoints,
+  workReportEndpoints,
+} from "@drover/contract";
 import { progressTicket } from "../app/advance-tickets.ts";
 import { listReadyTasks } from "../app/claim-tasks.ts";
 import { createTask } from "../app/create-task.ts";
@@ -43,7 +49,8 @@ import {
   unblockTicket,
 } from "../app/manage-tickets.ts";
 import { readBlocked, readBlocking, readForecast, readProjectGraph, readTicketGraph } from "../app/read-graph.ts";
-import { listTaskDiscoveries, reportDiscovery } from "../app/report-discovery.ts";
+import { listBlockers, listTicketCommits, readPhaseHistory, readTicketHistory } from "../app/read-ticket.ts";
+import { listTaskDiscoveries, pageDiscoveries, reportDiscovery } from "../app/report-discovery.ts";
 import { completeTask } from "../app/report-task.ts";
 import { endOverdueTasks } from "../app/tend-tasks.ts";
 import { reportValidation } from "../app/validate-task.ts";
@@ -51,6 +58,7 @@ import { person, worker, type Handlers } from "./context.ts";
 
 type WorkName =
   | keyof typeof ticketEndpoints
+  | keyof typeof ticketRecordEndpoints
   | keyof typeof taskEndpoints
   | keyof typeof graphEndpoints
   | keyof typeof workReportEndpoints;
@@ -96,6 +104,14 @@ export const workHandlers: Pick<Handlers, WorkName> = {
     return { items: await Promise.all(ids.map((id) => getTask(deps, id))) };
   },
   getTask: (context, { params }) => getTask(context.deps, params.task_id),
+  getTicketHistory: (context, { params, query }) => readTicketHistory(context.deps, params.ticket_id, query),
+  getPhaseHistory: (context, { params, query }) => readPhaseHistory(context.deps, params.ticket_id, query),
+  listTicketCommits: (context, { params }) => listTicketCommits(context.deps, params.ticket_id, context.signal),
+  listTicketBlockers: (context, { params }) => listBlockers(context.deps, params.ticket_id),
+  getWorkflowGraph: (context, { params, query }) => readTicketGraph(context.deps, params.ticket_id, query),
+  pageDiscoveries: (context, { query }) => pageDiscoveries(context.deps, person(context), query),
+  changeTaskStatus: (context, { params, body }) =>
+    changeTaskFields(context.deps, person(context), params.task_id, body),
   updateTask: (context, { params, body }) => changeTaskFields(context.deps, person(context), params.task_id, body),
   listAttempts: (context, { params }) => listTaskAttempts(context.deps, params.task_id),
   getTaskTimeline: (context, { params }) => getTimeline(context.deps, params.task_id),

@@ -28,6 +28,8 @@ export interface SandboxSpec {
   readonly agents?: readonly AgentMount[];
   readonly image?: string;
   readonly snapshot?: string;
+  /** What it may reach, where the provider itself holds its network; "none" unless told. */
+  readonly network?: "none" | "allowlist" | "open";
 }
 
 /** A sandbox at its provider. `id` is the provider's own name for it. */

@@ -2,7 +2,7 @@
 import { MergeStrategy, TaskId, TicketId } from "@drover/contract";
 import { z } from "zod";
 import { command, query } from "./query.ts";
-import { sql } from "./sql.ts";
+import { empty, sql } from "./sql.ts";
 import { SAMPLE_TASK } from "./tasks.ts";
 
 const DiscoveryRow = z.object({
@@ -61,6 +61,39 @@ export const listDiscoveriesOf = query(
         : sql`d.ticket_id in (select id from tickets where project_id = ${scope.projectId})`
   }
   order by d.discovered_at, d.id limit ${limit}`,
+);
+
+export interface DiscoveryFilter {
+  readonly projectId: string | null;
+  readonly type: string | undefined;
+  readonly before: string | undefined;
+  readonly limit: number;
+}
+
+/** Newest first. */
+export const listDiscoveries = query(
+  "task_discoveries.page",
+  DiscoveryRow,
+  [{ projectId: "a", type: "bug", before: "discovery-000000000000", limit: 10 }],
+  (filter: DiscoveryFilter) => sql`
+  select ${columns} from task_discoveries d join tickets t on t.id = d.ticket_id
+  where true ${filter.projectId === null ? empty : sql`and t.project_id = ${filter.projectId}`}
+    ${filter.type === undefined ? empty : sql`and d.discovery_type = ${filter.type}`}
+    ${
+      filter.before === undefined
+        ? empty
+        : sql`and (d.discovered_at, d.id) < (select b.discovered_at, b.id from task_discoveries b where b.id = ${filter.before})`
+    }
+  order by d.discovered_at desc, d.id desc limit ${filter.limit}`,
+);
+
+/** The project of one that stands at the end of a page. */
+export const loadDiscoveryProject = query(
+  "task_discoveries.load_project",
+  z.object({ project_id: z.string() }),
+  ["discovery-000000000000"],
+  (id: string) =>
+    sql`select t.project_id from task_discoveries d join tickets t on t.id = d.ticket_id where d.id = ${id}`,
 );
 
 export const countDiscovered = query(

@@ -64,17 +64,20 @@ interface EventOrigin extends Pick<
 /** All rows of one append have the same time. */
 export function toEventColumns(rows: readonly EventRow[], at: Date): EventColumns {
   const origins = new Map<string, EventOrigin>();
+  let last: EventOrigin | undefined;
   const origin = rows.map((row) => {
     const { sandbox_id, project_id, task_id, entity_type, entity_id, generation } = row;
+    // Events of one worker stand together: as a rule it is that of the row before.
+    if (last?.entity_id === entity_id && last.entity_type === entity_type && last.generation === generation)
+      return last.origin;
     const key = `${entity_type} ${entity_id} ${generation}`;
-    const known = origins.get(key)?.origin;
-    if (known !== undefined) return known;
-    const next = origins.size;
-    origins.set(key, { origin: next, sandbox_id, project_id, task_id, entity_type, entity_id, generation });
-    return next;
+    last = origins.get(key);
+    if (last !== undefined) return last.origin;
+    last = { origin: origins.size, sandbox_id, project_id, task_id, entity_type, entity_id, generation };
+    origins.set(key, last);
+    return last.origin;
   });
-  const texts = rows.map((row) => row.data_text);
-  const sizes = texts.map((text) => Buffer.byteLength(text));
+  const data = toJsonbs(rows.map((row) => row.data_text));
   return {
     count: rows.length,
     at,
@@ -83,14 +86,14 @@ export function toEventColumns(rows: readonly EventRow[], at: Date): EventColumn
     id: toUuids(rows.map((row) => row.id)),
     sandboxSeq: toBigints(rows.map((row) => row.sandbox_seq)),
     eventType: toTexts(rows.map((row) => row.event_type)),
-    data: toJsonbs(texts, sizes),
+    data: data.array,
     source: toTexts(rows.map((row) => row.source)),
     clientEventId: toTexts(rows.map((row) => row.client_event_id)),
     causedBy: toUuids(rows.map((row) => row.caused_by)),
     turn: toIntegers(rows.map((row) => row.turn)),
     tool: toTexts(rows.map((row) => row.tool)),
     ref: toTexts(rows.map((row) => row.ref)),
-    size: toIntegers(sizes),
+    size: toIntegers(data.sizes),
     flags: toSmallints(rows.map((row) => row.flags)),
   };
 }

@@ -78,13 +78,14 @@ export const setSandboxBranch = command(
   (id: string, branch: string) => sql`update sandboxes set branch = ${branch} where id = ${id} and branch is null`,
 );
 
-/** Whether the project has a repository: one that it names, or one that something was done with. */
+/** Whether the project has a repository: one that it names, or one that something was done with, unless it does without. */
 export const findRepository = query(
   "project_git.find",
   z.object({ is_there: z.boolean() }),
   [SAMPLE_PROJECT],
   (id: ProjectId) => sql`
-  select repo is not null or exists (select 1 from project_git g where g.project_id = p.id) as is_there
+  select coalesce((settings ->> 'branches_enabled')::boolean, true)
+    and (repo is not null or exists (select 1 from project_git g where g.project_id = p.id)) as is_there
   from projects p where p.id = ${id}`,
 );
 
@@ -186,6 +187,18 @@ export const findProjectByPlace = query(
   ["a", "a"],
   (owner: string, name: string) => sql`
   select ${columns} from project_git where host = 'github' and lower(owner) = lower(${owner}) and lower(name) = lower(${name})`,
+);
+
+/** Projects whose repository is this one of GitHub: lives there, else was taken from one of these addresses. */
+export const listProjectsOfPlace = query(
+  "project_git.list_of_place",
+  z.object({ id: ProjectId }),
+  ["a", "a", ["https://github.com/a/a"]],
+  (owner: string, name: string, addresses: readonly string[]) => sql`
+  select p.id from projects p left join project_git g on g.project_id = p.id
+  where (g.host = 'github' and lower(g.owner) = lower(${owner}) and lower(g.name) = lower(${name}))
+    or (g.host is distinct from 'github' and lower(regexp_replace(p.repo, '(\\.git)?/?$', '')) = any(${addresses}::text[]))
+  order by g.host is not distinct from 'github' desc, p.id limit 100`,
 );
 
 const SAMPLE_TOKEN = "tok-000000000000";

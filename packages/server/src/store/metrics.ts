@@ -72,58 +72,64 @@ const SAMPLE_SPAN: Span = {
   freshSeconds: 600,
 };
 
-/** By project and over all: what stands now, and what happened in the span. Where there is nothing there is no row. */
+/** Of a phase in a project, of each of them, and over all; the bits say what a row is not of: 2 a project, 1 a phase. */
+const sets = sql`group by grouping sets ((project_id, phase_id), (project_id), (phase_id), ())`;
+const level = sql`project_id, phase_id, grouping(project_id, phase_id) as level`;
+
+/** By project, by phase of the work, and over all: what stands now, and what happened in the span. Where there is nothing there is no row,
+ *  and none for a phase of what belongs to no task. */
 export const gatherFigures = query(
   "metrics.gather",
   Figure,
   [SAMPLE_SPAN],
   ({ since, until, fromSeq, toSeq, fromCostId, freshSeconds }: Span) => sql`
   with live as (
-    select s.id, s.project_id, s.state, s.created_at, v.condition from sandboxes s left join supervision v on v.sandbox_id = s.id
+    select s.id, s.project_id, t.phase_id, s.state, s.created_at, v.condition from sandboxes s
+      left join supervision v on v.sandbox_id = s.id left join tasks t on t.id = s.task_id
     where s.closed_at is null and s.state in ('pending', 'creating', 'running', 'paused', 'completing')),
   spent as (
-    select project_id, input_tokens + output_tokens + cache_read_tokens + cache_write_tokens as tokens,
+    select c.project_id, t.phase_id, input_tokens + output_tokens + cache_read_tokens + cache_write_tokens as tokens,
       (input_usd + output_usd)::float8 as usd
-    from cost_records where id >= ${fromCostId}::uuid and recorded_at > ${since} and recorded_at <= ${until}),
+    from cost_records c left join tasks t on t.id = c.task_id
+    where c.id >= ${fromCostId}::uuid and recorded_at > ${since} and recorded_at <= ${until}),
   judged as (
-    select l.project_id, (a.verdict ->> 'alignment_score')::float8 as alignment from live l
+    select l.project_id, l.phase_id, (a.verdict ->> 'alignment_score')::float8 as alignment from live l
       join lateral (select verdict from guardian_analyses g where g.sandbox_id = l.id
         and g.created_at > ${until}::timestamptz - make_interval(secs => ${freshSeconds}) order by position desc limit 1) a on true
     where l.state = 'running'),
+  failed as (
+    select t.project_id, t.phase_id from task_attempts a join tasks t on t.id = a.task_id
+    where a.ended_at > ${since} and a.ended_at <= ${until} and a.outcome in ('failed', 'lost', 'timed_out')),
+  heard as (
+    select e.project_id, t.phase_id, e.count from (
+      select project_id, task_id, count(*) as count from events where seq > ${fromSeq} and seq <= ${toSeq} group by project_id, task_id) e
+      left join tasks t on t.id = e.task_id),
+  intervened as (
+    select i.project_id, t.phase_id from interventions i join sandboxes s on s.id = i.sandbox_id left join tasks t on t.id = s.task_id
+    where i.created_at > ${since} and i.created_at <= ${until} and i.rung <> 'note'),
   figures as (
-    select 'queue_depth' as metric, project_id, grouping(project_id) as is_all, count(*)::float8 as value
-      from tasks where status = 'pending' group by grouping sets ((project_id), ())
-    union all select 'time_to_assign_seconds', project_id, grouping(project_id),
+    select 'queue_depth' as metric, ${level}, count(*)::float8 as value from tasks where status = 'pending' ${sets}
+    union all select 'time_to_assign_seconds', ${level},
       avg(extract(epoch from assigned_at - greatest(created_at, coalesce(not_before, created_at))))::float8
-      from tasks where assigned_at > ${since} and assigned_at <= ${until} group by grouping sets ((project_id), ())
-    union all select 'task_failures', t.project_id, grouping(t.project_id), count(*)::float8
-      from task_attempts a join tasks t on t.id = a.task_id
-      where a.ended_at > ${since} and a.ended_at <= ${until} and a.outcome in ('failed', 'lost', 'timed_out')
-      group by grouping sets ((t.project_id), ())
-    union all select 'event_rate', project_id, grouping(project_id),
-      count(*) / greatest(1, extract(epoch from ${until}::timestamptz - ${since}::timestamptz))::float8
-      from events where seq > ${fromSeq} and seq <= ${toSeq} group by grouping sets ((project_id), ())
-    union all select 'active_sandboxes', project_id, grouping(project_id), count(*)::float8 from live
-      group by grouping sets ((project_id), ())
-    union all select 'sandbox_age_seconds', project_id, grouping(project_id),
-      max(extract(epoch from ${until}::timestamptz - created_at))::float8 from live group by grouping sets ((project_id), ())
-    union all select 'stuck_sandboxes', project_id, grouping(project_id),
-      count(*) filter (where state = 'running' and condition in ('idle', 'stuck', 'warned', 'dead'))::float8 from live
-      group by grouping sets ((project_id), ())
-    union all select 'waiting_for_answer', project_id, grouping(project_id),
-      count(*) filter (where state = 'running' and condition = 'waiting')::float8 from live group by grouping sets ((project_id), ())
-    union all select 'tokens', project_id, grouping(project_id), coalesce(sum(tokens), 0)::float8 from spent
-      group by grouping sets ((project_id), ())
-    union all select 'cost_usd', project_id, grouping(project_id), coalesce(sum(usd), 0)::float8 from spent
-      group by grouping sets ((project_id), ())
-    union all select 'interventions', project_id, grouping(project_id), count(*)::float8 from interventions
-      where created_at > ${since} and created_at <= ${until} and rung <> 'note' group by grouping sets ((project_id), ())
-    union all select 'alignment', project_id, grouping(project_id), avg(alignment) from judged group by grouping sets ((project_id), ())
-    union all select 'coherence', project_id, (project_id is null)::int, coherence_score from (
+      from tasks where assigned_at > ${since} and assigned_at <= ${until} ${sets}
+    union all select 'task_failures', ${level}, count(*)::float8 from failed ${sets}
+    union all select 'event_rate', ${level},
+      coalesce(sum(count), 0)::float8 / greatest(1, extract(epoch from ${until}::timestamptz - ${since}::timestamptz))::float8 from heard ${sets}
+    union all select 'active_sandboxes', ${level}, count(*)::float8 from live ${sets}
+    union all select 'sandbox_age_seconds', ${level}, max(extract(epoch from ${until}::timestamptz - created_at))::float8 from live ${sets}
+    union all select 'stuck_sandboxes', ${level},
+      count(*) filter (where state = 'running' and condition in ('idle', 'stuck', 'warned', 'dead'))::float8 from live ${sets}
+    union all select 'waiting_for_answer', ${level},
+      count(*) filter (where state = 'running' and condition = 'waiting')::float8 from live ${sets}
+    union all select 'tokens', ${level}, coalesce(sum(tokens), 0)::float8 from spent ${sets}
+    union all select 'cost_usd', ${level}, coalesce(sum(usd), 0)::float8 from spent ${sets}
+    union all select 'interventions', ${level}, count(*)::float8 from intervened ${sets}
+    union all select 'alignment', ${level}, avg(alignment) from judged ${sets}
+    union all select 'coherence', project_id, null, (project_id is null)::int * 2 + 1, coherence_score from (
       select distinct on (project_id) project_id, coherence_score from conductor_analyses
       where created_at > ${until}::timestamptz - make_interval(secs => ${freshSeconds}) order by project_id, position desc) c)
-  select metric, coalesce(project_id, '') as scope, value from figures
-  where value is not null and (is_all = 1 or project_id is not null) limit 100000`,
+  select metric, concat_ws(' ', project_id, phase_id) as scope, value from figures
+  where value is not null and (level & 2 = 2 or project_id is not null) and (level & 1 = 1 or phase_id is not null) limit 100000`,
 );
 
 /** Age in seconds of the oldest event that was not passed on yet. */

@@ -88,11 +88,14 @@ export const saveSupervision = command(
   where sandbox_id = ${id}`,
 );
 
-export const saveCondition = command(
+/** Nothing is returned when another replica has noted it before. */
+export const saveCondition = query(
   "supervision.save_condition",
+  z.object({ sandbox_id: SandboxId }),
   [SAMPLE_ID, "alive", new Date(0)],
   (id: SandboxId, condition: string, since: Date) => sql`
-  update supervision set condition = ${condition}, condition_since = ${since} where sandbox_id = ${id} and condition is distinct from ${condition}`,
+  update supervision set condition = ${condition}, condition_since = ${since} where sandbox_id = ${id} and condition is distinct from ${condition}
+  returning sandbox_id`,
 );
 
 /** One nudge per spell, whoever looks: false when another replica has just given it. */
@@ -104,6 +107,7 @@ export const claimNudge = query(
   update supervision set nudged_at = ${now} where sandbox_id = ${id} and (nudged_at is null or nudged_at < ${since}) returning sandbox_id`,
 );
 
+/** With the bodies of those types only; null: of all. */
 export const listEventsToFold = query(
   "supervision.events",
   z.object({
@@ -113,10 +117,11 @@ export const listEventsToFold = query(
     source: z.string(),
     created_at: z.date(),
   }),
-  [SAMPLE_ID, 0, 10],
-  (id: SandboxId, afterSeq: number, limit: number) => sql`
-  select seq, event_type, event_data, source, created_at from events
-  where sandbox_id = ${id} and seq > ${afterSeq} order by seq limit ${limit}`,
+  [SAMPLE_ID, 0, 10, ["agent.usage"]],
+  (id: SandboxId, afterSeq: number, limit: number, bodies: readonly string[] | null) => sql`
+  select seq, event_type, source, created_at,
+    ${bodies === null ? sql`event_data` : sql`case when event_type = any(${bodies}::text[]) then event_data else '{}' end as event_data`}
+  from events where sandbox_id = ${id} and seq > ${afterSeq} order by seq limit ${limit}`,
   { trusted: true },
 );
 

@@ -1,4 +1,6 @@
 /** The real agents that speak ACP, for the suite of runtimes: each on a model that is played in its own vendor's protocol. */
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
 import type { AgentName } from "@drover/contract";
 import { ACP_AGENTS } from "../../../worker/src/agents/acp/acp-agents.ts";
 import { createAcp } from "../../../worker/src/agents/acp/acp.ts";
@@ -16,6 +18,7 @@ interface AcpSubject {
   readonly write: (path: string, content: string) => ScriptedTool;
   /** It asks before it runs a command, where it is told to. */
   readonly permissions: boolean;
+  readonly isTaken?: RuntimeSubject["isTaken"];
   readonly deviations?: RuntimeSubject["deviations"];
 }
 
@@ -38,6 +41,7 @@ function toSubject(given: AcpSubject): RuntimeSubject {
     name: given.name,
     runtime: createAcp(agent),
     traits: { model: true, permissions: given.permissions, process: true },
+    ...(given.isTaken === undefined ? {} : { isTaken: given.isTaken }),
     ...(given.deviations === undefined ? {} : { deviations: given.deviations }),
     async prepare({ first, later = [] }, cwd) {
       const turns = [...first, ...later].map((move) => toModelTurn(given, move, cwd));
@@ -94,18 +98,16 @@ const SUBJECTS: readonly AcpSubject[] = [
     name: "opencode",
     model: "gpt-5.5",
     run: (command) => ({ name: "bash", input: { command, description: "a command" } }),
-    write: (filePath, content) => ({ name: "write", input: { filePath, content } }),
+    // For models of this name it offers no other tool that writes.
+    write: (path, content) => ({ name: "apply_patch", input: { patchText: toPatch(path, content) } }),
     permissions: true,
-    deviations: [
-      {
-        promise: "a message while a tool runs: it stands in the model's next request",
-        reason: "a second prompt joins its loop, sometimes one request later",
-      },
-      {
-        promise: "a run with two tools and a word: tools really run, in the working directory",
-        reason: "for this model it offers another tool for files than the one that is called",
-      },
-    ],
+    // A second prompt is stored, and every step of its loop reads what is stored: it is in the next request if that was in time.
+    isTaken: async (home, content) => {
+      const folder = join(home, ".local/share/opencode");
+      const files = (await readdir(folder)).filter((name) => name.startsWith("opencode.db"));
+      const texts = await Promise.all(files.map((name) => readFile(join(folder, name))));
+      return texts.some((bytes) => bytes.includes(content));
+    },
   },
   {
     name: "claude-acp",

@@ -1,4 +1,7 @@
-/** One run each of the real agents. That of `claude-acp` is a part of its card: `npm run cards claude-acp`. */
+/** One run each of the real agents, and in each sandbox a hunt for keys. */
+import { expect, test } from "vitest";
+import { RUNTIMES } from "../../../worker/src/run-worker.ts";
+import { bringAgentServer } from "./bring-program.ts";
 import { bearer, COMMAND, describeSmoke, type Smoke } from "./smoke-run.ts";
 
 const SMOKES: readonly Smoke[] = [
@@ -25,6 +28,27 @@ const SMOKES: readonly Smoke[] = [
     secret: "anthropic",
     without: { tool: "Read", names: ["Read"] },
   },
+  {
+    runtime: "claude-acp",
+    tool: { name: "Bash", input: { command: COMMAND, description: "Make a file" } },
+    toKey: (headers) => headers["x-api-key"],
+    secret: "anthropic",
+  },
+  {
+    runtime: "openhands",
+    bring: bringAgentServer,
+    tool: { name: "terminal", input: { command: COMMAND } },
+    toKey: bearer,
+    secret: "openai",
+  },
 ];
+
+/** They have no model here; key-hunt.test.ts visits them. */
+const WITHOUT_MODEL: readonly string[] = ["acp", "scripted"];
+
+test("every runtime that a worker knows is visited", () => {
+  const visited = [...SMOKES.map(({ runtime }) => runtime), ...WITHOUT_MODEL];
+  expect(visited.toSorted()).toEqual(Object.keys(RUNTIMES).toSorted());
+});
 
 for (const smoke of SMOKES) describeSmoke(smoke);

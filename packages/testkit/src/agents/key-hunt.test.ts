@@ -1,6 +1,7 @@
 import { expect } from "vitest";
 import { startLocal, test as base } from "../local-sandbox.ts";
 import { startTestServer, type TestServer } from "../server.ts";
+import { bringAcpAgent } from "./bring-program.ts";
 import { huntKeys, plantSecrets, type Secrets } from "./key-hunt.ts";
 
 const { secrets, config } = plantSecrets();
@@ -20,6 +21,18 @@ test("a sandbox of the scripted agent holds no secret of its server", async ({ s
   expect(hunt.found).toEqual([]);
   expect(hunt.processes).toBeGreaterThanOrEqual(3);
   expect(hunt.files).toBeGreaterThan(10);
+});
+
+test("a sandbox of an agent that somebody brings holds no secret of its server", async ({ server }) => {
+  await using brought = await bringAcpAgent();
+  const hold = JSON.stringify([{ say: "Here I am." }, { hold: "never" }]);
+  const id = await startLocal(server, { runtime: "acp", prompt: hold, ...brought.input });
+  const said = async () => (await server.call("GET", `/sandboxes/${id}/events?event_type=agent.message`)).body.events;
+  await expect.poll(said, { timeout: 60_000 }).toMatchObject([{ event_data: { content: "Here I am." } }]);
+  const hunt = await huntKeys(server, id, secrets);
+  expect(hunt.found).toEqual([]);
+  // The agent is among them.
+  expect(hunt.processes).toBeGreaterThanOrEqual(4);
 });
 
 test("the hunt finds a secret wherever it lies, and in whatever form", async ({ server }) => {

@@ -1,17 +1,20 @@
-/** A run of a real agent: installed from npm, in a sandbox on this machine, through the gateway, on a model that is played. */
+/** A run of a real agent: installed from npm or brought along, in a sandbox on this machine, through the gateway, on a model that is played. */
 import type { IncomingHttpHeaders } from "node:http";
-import type { AgentName, Sandbox, StoredEvent } from "@drover/contract";
+import { isAgentName, type Sandbox, type StoredEvent } from "@drover/contract";
 import { beforeAll, describe, expect, test } from "vitest";
 import { AGENTS_CACHE, ensureAgent } from "../ensure-agent.ts";
 import { startScriptedModel } from "../model/scripted-model.ts";
 import { startTestServer, type TestServer } from "../server.ts";
+import type { Brought } from "./bring-program.ts";
 import { huntKeys, plantSecrets } from "./key-hunt.ts";
 
 const FACT_MS = 200_000;
 export const COMMAND = "echo one > made.txt && cat made.txt";
 
 export interface Smoke {
-  readonly runtime: AgentName;
+  readonly runtime: string;
+  /** Where its program comes from, if it is none that is installed. */
+  readonly bring?: () => Promise<Brought>;
   /** The agent's own name for its shell, and what it takes. */
   readonly tool: { readonly name: string; readonly input: unknown };
   /** How the vendor is shown the key. */
@@ -27,9 +30,11 @@ async function readEvents(server: TestServer, id: string): Promise<readonly Stor
   return (await server.call("GET", `/sandboxes/${id}/events?limit=500&order=asc`)).body.events;
 }
 
-export function describeSmoke({ runtime, tool, toKey, secret, without }: Smoke): void {
+const bringNothing = async (): Promise<Brought> => ({ input: {}, [Symbol.asyncDispose]: async () => undefined });
+
+export function describeSmoke({ runtime, bring = bringNothing, tool, toKey, secret, without }: Smoke): void {
   describe(`${runtime}`, () => {
-    beforeAll(async () => void (await ensureAgent(runtime)));
+    beforeAll(async () => void (isAgentName(runtime) && (await ensureAgent(runtime))));
 
     test("works in a sandbox, through the gateway, and finds no key there", async () => {
       const { secrets, config } = plantSecrets();
@@ -49,8 +54,9 @@ export function describeSmoke({ runtime, tool, toKey, secret, without }: Smoke):
           anthropicBaseUrl: model.url,
         },
       });
+      await using brought = await bring();
       const disallowed = without === undefined ? {} : { disallowed_tools: [without.tool] };
-      const body = { provider: "local", runtime, prompt: "Make a file.", ...disallowed };
+      const body = { provider: "local", runtime, prompt: "Make a file.", ...disallowed, ...brought.input };
       const created = await server.call("POST", "/sandboxes", { body });
       expect([created.status, created.text]).toEqual([201, expect.any(String)]);
       const { id } = created.body as Sandbox;

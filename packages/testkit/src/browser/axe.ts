@@ -8,6 +8,10 @@ const TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-prac
 export const findFaintness = (page: Page): Promise<readonly string[]> =>
   analyse(page, (axe) => axe.withRules(["color-contrast", "link-in-text-block"]));
 
+/** By the colours of who asks for more contrast: 7:1 for text. */
+export const findFaintnessAtHighContrast = (page: Page): Promise<readonly string[]> =>
+  analyse(page, (axe) => axe.withRules(["color-contrast", "color-contrast-enhanced"]));
+
 export const findViolations = (page: Page): Promise<readonly string[]> => analyse(page, (axe) => axe.withTags(TAGS));
 
 async function analyse(page: Page, choose: (axe: AxeBuilder) => AxeBuilder): Promise<readonly string[]> {

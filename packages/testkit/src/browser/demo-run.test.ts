@@ -8,10 +8,10 @@ test("the demo runs to its end on the page, with a plan, edits, commands and no 
   await eventually(() => new URL(page.url()).pathname).toMatch(/^\/sandboxes\/drover-/);
   await page.locator("article[data-kind=message]").first().waitFor();
   await page.locator("[data-state=running]").waitFor();
-  await page.getByText("Anything else? Write to me").waitFor({ timeout: 150_000 });
+  await page.getByTestId("feed").getByText("Anything else? Write to me").waitFor({ timeout: 150_000 });
   await page.getByRole("textbox", { name: "Message" }).fill("thank you");
   await page.keyboard.press("Enter");
-  await page.getByText("You're welcome.").waitFor();
+  await page.getByTestId("feed").getByText("You're welcome.").waitFor();
   await page.locator("[data-state=completed]").waitFor({ timeout: 150_000 });
   const counts = page.getByRole("group", { name: "Show only" });
   for (const group of ["messages", "commands", "edits", "tools"]) {

@@ -3,7 +3,7 @@
 import { createClient } from "@drover/client";
 import type { Locator, Page } from "playwright-core";
 import { expect } from "vitest";
-import { findFaintness, findViolations } from "./axe.ts";
+import { findFaintness, findFaintnessAtHighContrast, findViolations } from "./axe.ts";
 import { ADMIN_TOKEN, eventually, test, type Product } from "./browser.ts";
 import { say, type FakeWorker } from "./fake-worker.ts";
 
@@ -216,6 +216,35 @@ test("no page has a finding of axe in light or dark, is wider than a phone, or c
   // Figures are taken every half minute: by now, or soon.
   await expectAlert(listener, product);
 }, 180_000);
+
+test("at high contrast all text stands out seven to one, in light and in dark, and the choice is kept", async ({
+  page,
+  product,
+  worker,
+}) => {
+  await fill(worker);
+  await page.goto(`${product.url}/settings`);
+  await page.getByRole("group", { name: "Contrast" }).getByText("High").click();
+  const found: string[] = [];
+  for (const [path, shows] of [
+    ["/settings", "Contrast"],
+    ["/", "Fake work"],
+    ["/monitor", "agents at work"],
+    [`/sandboxes/${worker.id}`, "future.event"],
+    [`/sandboxes/${worker.id}?tab=changes`, "src/a.ts"],
+  ] as const) {
+    await page.goto(`${product.url}${path}`);
+    await page.getByText(shows).first().waitFor();
+    await page.locator("html.contrast").waitFor();
+    for (const colorScheme of ["light", "dark"] as const) {
+      await page.emulateMedia({ colorScheme });
+      await eventually(() => page.locator("html.dark").count()).toBe(colorScheme === "dark" ? 1 : 0);
+      for (const complaint of await findFaintnessAtHighContrast(page))
+        found.push(`${path} ${colorScheme}: ${complaint}`);
+    }
+  }
+  expect(found).toEqual([]);
+});
 
 test("dialogs have no violation and give the focus back", async ({ page, product, worker }) => {
   await fill(worker);

@@ -8,15 +8,15 @@ import { ADMIN_TOKEN, eventually, test, type Product } from "./browser.ts";
 const SCRIPT = { steps: [{ text: "I wait." }, { wait_for_message: { seconds: 600 } }] };
 const EVIL_NAME = `<img src=x onerror="window.hacked=1">.txt`;
 
-async function startSandbox(product: Product) {
+async function startSandbox(product: Product, script: unknown = SCRIPT) {
   const client = createClient({ baseUrl: product.url, token: ADMIN_TOKEN });
   const { id } = await client.createSandbox({
-    body: { provider: "local", runtime: "scripted", prompt: "Look inside", script: SCRIPT },
+    body: { provider: "local", runtime: "scripted", prompt: "Look inside", script: script as never },
   });
   await client.waitFor(id, "agent.message", { timeoutMs: 60_000 });
   const run = (...argv: readonly string[]) =>
     client.execCommand({ params: { sandbox_id: id }, body: { argv: [...argv] } });
-  return { id, run };
+  return { id, run, client };
 }
 
 const screenOf = (page: Page) => page.locator(".xterm-rows");
@@ -102,6 +102,55 @@ test("files are walked by address, read as text, and downloaded; bytes and hosti
   expect(await page.evaluate(() => "hacked" in window)).toBe(false);
   await page.goto(`${product.url}/sandboxes/${id}?tab=files&path=/nowhere`);
   await page.getByText("This folder could not be read").waitFor();
+});
+
+const WRITES = {
+  steps: [
+    { text: "I write three lines." },
+    { edit: { path: "src/a.ts", content: "one\ntwo\nthree\n" } },
+    { command: { argv: ["sh", "-c", "echo test; exit 1"] } },
+    { wait_for_message: { seconds: 600 } },
+    { edit: { path: "src/a.ts", content: "one\nTWO\nthree\nfour\n" } },
+    { wait_for_message: { seconds: 600 } },
+  ],
+};
+
+test("each line of a file says which turn wrote it and what led to it, while the sandbox lives and after it is gone", async ({
+  page,
+  product,
+}) => {
+  const { id, client } = await startSandbox(product, WRITES);
+  // Changes by their number: all lines of one change have the same.
+  const writersOf = () =>
+    page.locator("[data-line]").evaluateAll((lines) => {
+      const events = lines.map((line) => line.getAttribute("data-event") ?? "nobody");
+      return events.map((event) => (event === "nobody" ? event : [...new Set(events)].indexOf(event) + 1));
+    });
+  await page.goto(`${product.url}/sandboxes/${id}?tab=files&file=/workspace/src/a.ts`);
+  await eventually(writersOf).toEqual([1, 1, 1]);
+  await client.sendMessage({
+    params: { sandbox_id: id },
+    body: { content: "Shout the second line", message_type: "user_message" },
+  });
+  await eventually(writersOf).toEqual([1, 2, 1, 2]);
+  await page.getByRole("button", { name: "T1: line 2, tell more" }).click();
+  const story = page.getByRole("complementary", { name: "Who wrote line 2" });
+  await story.getByText("Shout the second line", { exact: true }).waitFor();
+  await story.getByText("No tests ran after it.").waitFor();
+  expect(new URL(page.url()).searchParams.get("line")).toBe("2");
+  await page.getByRole("button", { name: "T1: line 1, tell more" }).click();
+  const first = page.getByRole("complementary", { name: "Who wrote line 1" });
+  await first.getByText("I write three lines.").waitFor();
+  await first.getByText("failed").waitFor();
+  expect(await findViolations(page)).toEqual([]);
+  await client.waitFor(id, "workspace.checkpoint", { timeoutMs: 60_000 });
+  await client.terminateSandbox({ params: { sandbox_id: id } });
+  await page.getByText("The sandbox is gone").waitFor();
+  await eventually(writersOf).toEqual([1, 2, 1, 2]);
+  expect(await findViolations(page)).toEqual([]);
+  await first.getByRole("link", { name: "Replay this moment" }).click();
+  await page.getByRole("radio", { name: "File" }).check();
+  await eventually(() => page.getByTestId("file-turns").textContent()).toContain("T1");
 });
 
 test("details say how the sandbox was made, where each value comes from and what enforces it", async ({

@@ -230,6 +230,24 @@ test("two runs stand turn beside turn, and the page says where they part and whi
   expect(await outcome.textContent()).toContain("1 different file");
   await page.getByRole("table", { name: "Turns of both runs" }).getByText("edit a.txt").first().waitFor();
   expect(await findViolations(page)).toEqual([]);
+  // The same turns by the clock, then file by file, and one file as both left it.
+  await page.getByRole("radio", { name: "By time" }).check();
+  await page
+    .getByText(/^at \d/)
+    .first()
+    .waitFor();
+  await page.getByRole("radio", { name: "By file" }).check();
+  const files = page.getByRole("table", { name: "Files of both runs" });
+  await files.locator("[data-file='a.txt']").getByText("the same in the end").waitFor();
+  await files.locator("[data-file='b.txt']").getByText("not touched").waitFor();
+  expect(await findViolations(page)).toEqual([]);
+  await files.getByRole("button", { name: "A to B" }).click();
+  const versions = page.getByRole("dialog", { name: "b.txt" });
+  await versions.getByText("A has no such file").waitFor();
+  await versions.getByRole("row", { name: "added two" }).waitFor();
+  expect(new URL(page.url()).searchParams.get("file")).toBe("b.txt");
+  expect(await findViolations(page)).toEqual([]);
+  await page.keyboard.press("Escape");
   await page.getByRole("button", { name: "Swap the runs" }).click();
   await eventually(() => new URL(page.url()).searchParams.get("a")).toBe(other.id);
 });

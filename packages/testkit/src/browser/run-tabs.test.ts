@@ -78,6 +78,68 @@ test("a diff of five thousand lines is read to its end, and comments on it reach
   expect(await findViolations(page)).toEqual([]);
 });
 
+const edit = (turn: number, path: string, line: string) => ({
+  event_type: "agent.file_edited",
+  event_data: {
+    turn,
+    file_path: path,
+    change_type: turn === 1 ? "created" : "modified",
+    lines_added: 1,
+    lines_removed: 1,
+    full_diff: `@@ -1,1 +1,1 @@\n-old ${line}\n+${line}\n`,
+  },
+});
+
+test("changes are shown since the last look or between two events, and a file is ticked off until it changes again", async ({
+  page,
+  product,
+  worker,
+}) => {
+  await worker.post(edit(1, "a.ts", "first"), edit(1, "b.ts", "second"));
+  await openRun(page, product, worker, "?tab=changes");
+  const files = page.getByRole("list", { name: "Files" }).getByRole("listitem");
+  const show = page.getByRole("combobox", { name: "Show" });
+  await eventually(() => files.count()).toBe(2);
+  expect(await show.getByRole("option", { name: /since my last look/ }).count()).toBe(0);
+  await page.getByRole("checkbox", { name: "Viewed a.ts" }).check();
+  await page.getByRole("button", { name: /b\.ts/ }).click();
+  await page.keyboard.press("v");
+  await eventually(() => page.getByRole("checkbox", { name: "Viewed b.ts" }).isChecked()).toBe(true);
+  await page.keyboard.press("u");
+  await page.getByRole("button", { name: "Both sides", pressed: true }).waitFor();
+  await page.keyboard.press("p");
+  await page.keyboard.press("p");
+  await page.getByRole("table", { name: /^Patch of a\.ts/ }).waitFor();
+  expect(await findViolations(page)).toEqual([]);
+
+  await page.keyboard.press("1");
+  await page.getByRole("feed").waitFor();
+  // A look that is over for longer than a minute.
+  await page.evaluate(() => {
+    const looks = JSON.parse(localStorage.getItem("drover.looks") ?? "{}") as Record<string, { at: number }>;
+    for (const look of Object.values(looks)) look.at -= 120_000;
+    localStorage.setItem("drover.looks", JSON.stringify(looks));
+  });
+  await worker.post(edit(2, "a.ts", "third"));
+  await page.keyboard.press("2");
+  await eventually(() => files.count()).toBe(2);
+  await show.selectOption("new");
+  await eventually(() => files.allTextContents()).toEqual([expect.stringContaining("a.ts")]);
+  expect(new URL(page.url()).searchParams.get("scope")).toBe("new");
+  expect(await page.getByRole("checkbox", { name: "Viewed a.ts" }).isChecked()).toBe(false);
+  // Loading the page again is the same look.
+  await page.reload();
+  await eventually(() => files.allTextContents()).toEqual([expect.stringContaining("a.ts")]);
+  await page.keyboard.press("1");
+  const seq = (await page.locator("article[data-kind=edit]").nth(1).getAttribute("data-seq")) ?? "";
+  await page.keyboard.press("2");
+  await show.selectOption("between");
+  await page.getByRole("spinbutton", { name: "From event" }).fill(seq);
+  await page.getByRole("spinbutton", { name: "To event" }).fill(seq);
+  await eventually(() => files.allTextContents()).toEqual([expect.stringContaining("b.ts")]);
+  expect(new URL(page.url()).search).toContain(`scope=between&from=${seq}&to=${seq}`);
+});
+
 test("the timeline lists turns and leads to their events; errors and changes are jumped to", async ({
   page,
   product,
@@ -107,6 +169,34 @@ test("the timeline lists turns and leads to their events; errors and changes are
   await page.keyboard.press("Shift+X");
   const failed = (await page.locator("article", { hasText: "exit 1" }).getAttribute("data-seq")) ?? "";
   await eventually(() => new URL(page.url()).searchParams.get("e")).toBe(failed);
+  await page
+    .locator("article", { hasText: "exit 1" })
+    .getByRole("button", { name: "Ask the agent about this" })
+    .click();
+  await eventually(() => page.getByRole("textbox", { name: "Message" }).inputValue()).toMatch(
+    /^`npm test` failed with 1:\n> x\nWhy/,
+  );
+  await page.keyboard.press("Escape");
+  const outline = page.getByRole("complementary", { name: "About this run" });
+  await outline.getByRole("button", { name: /^T2.*1 failed/ }).click();
+  await eventually(() => new URL(page.url()).searchParams.get("e")).not.toBe(failed);
+  const chosen = new URL(page.url()).searchParams.get("e");
   await page.keyboard.press("r");
-  await eventually(() => page.getByTestId("replay").getAttribute("data-at")).toBe(failed);
+  await eventually(() => page.getByTestId("replay").getAttribute("data-at")).toBe(chosen);
+
+  // Somebody who comes back after more than a minute is told what happened, and led to it.
+  await page.evaluate(() => {
+    const seen = JSON.parse(localStorage.getItem("drover.seen") ?? "{}") as Record<string, { at: number }>;
+    for (const one of Object.values(seen)) one.at -= 120_000;
+    localStorage.setItem("drover.seen", JSON.stringify(seen));
+  });
+  await worker.post(say("Meanwhile.", 4), edit(4, "late.ts", "line"));
+  await openRun(page, product, worker);
+  const away = page.getByRole("region", { name: "While you were away" });
+  await away.getByText("1 message, 1 changed file").waitFor();
+  expect(await findViolations(page)).toEqual([]);
+  await away.getByRole("button", { name: "First of them" }).click();
+  const first = (await page.locator("article", { hasText: "Meanwhile." }).getAttribute("data-seq")) ?? "";
+  await eventually(() => new URL(page.url()).searchParams.get("e")).toBe(first);
+  await eventually(() => away.count()).toBe(0);
 });

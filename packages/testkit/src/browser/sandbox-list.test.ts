@@ -139,3 +139,50 @@ test("a list that cannot be read says so with a request id, and a retry brings i
   await page.getByRole("button", { name: "Try again" }).click();
   await page.getByText("Behind an error").waitFor();
 });
+
+test("rows stay where they are while somebody is in the list; filters are kept by name; two runs are compared, all are told", async ({
+  page,
+  product,
+}) => {
+  const workers = [
+    await product.startWorker({ prompt: "Flock a" }),
+    await product.startWorker({ prompt: "Flock b" }),
+    await product.startWorker({ prompt: "Flock c" }),
+  ];
+  for (const worker of workers) await worker.post(say("grazing"));
+  await page.goto(`${product.url}/sandboxes?q=Flock`);
+  const lines = page.getByRole("list", { name: "Sandboxes" }).getByRole("listitem");
+  await eventually(() => lines.count()).toBe(3);
+  await eventually(() => page.getByTestId("connection").textContent()).toBe("Live");
+  await lines.first().getByRole("link").focus();
+  await product.startWorker({ prompt: "Flock d" });
+  await page.getByRole("button", { name: "1 update, sort again" }).waitFor();
+  expect(await lines.count()).toBe(3);
+  await page.getByRole("button", { name: "1 update, sort again" }).click();
+  await eventually(() => lines.count()).toBe(4);
+
+  await page.getByRole("button", { name: "Saved filters" }).click();
+  await page.getByRole("textbox", { name: "Name of this filter" }).fill("My flock");
+  expect(await findViolations(page)).toEqual([]);
+  await page.getByRole("button", { name: "Save", exact: true }).click();
+  await openList(page, product);
+  await page.getByRole("button", { name: "Saved filters" }).click();
+  await page.getByRole("button", { name: "My flock", exact: true }).click();
+  await eventually(() => new URL(page.url()).search).toBe("?q=Flock");
+
+  await page.getByRole("checkbox", { name: "Select Flock c" }).check();
+  await page.getByRole("checkbox", { name: "Select Flock a" }).click({ modifiers: ["Shift"] });
+  const bar = page.getByRole("toolbar", { name: "Selected sandboxes" });
+  await bar.getByText("3 selected").waitFor();
+  await bar.getByRole("button", { name: "Message 3" }).click();
+  await page.getByRole("dialog").getByRole("textbox", { name: "Message" }).fill("Come home");
+  await page.getByRole("dialog").getByRole("button", { name: "Send" }).click();
+  await page.getByText("Sent to 3 sandboxes").waitFor();
+  const told = await Promise.all(workers.map((worker) => worker.receive()));
+  expect(told.map(([message]) => message?.content)).toEqual(["Come home", "Come home", "Come home"]);
+  await page.getByRole("checkbox", { name: "Select Flock b" }).uncheck();
+  await page.keyboard.press("c");
+  await eventually(() => new URL(page.url()).pathname).toBe("/compare");
+  const pair = new URL(page.url()).searchParams;
+  expect([pair.get("a"), pair.get("b")]).toEqual([workers[2]?.id, workers[0]?.id]);
+});

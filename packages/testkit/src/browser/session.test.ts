@@ -32,6 +32,51 @@ test("a revoked token leads to the door, and after the next login page and draft
   await eventually(() => page.getByRole("textbox", { name: "Message" }).inputValue()).toBe("half a thought");
 });
 
+test("whoever opens a run without a login reads it after the login, and not what was there before", async ({
+  open,
+  product,
+  worker,
+  complaints,
+}) => {
+  complaints.allow(/status of 401/);
+  await worker.post(say("before"));
+  const page = await open({ isLoggedIn: false });
+  await page.goto(`${product.url}/sandboxes/${worker.id}`);
+  await page.getByRole("heading", { name: "Log in" }).waitFor();
+  await worker.post(say("meanwhile"));
+  await page.getByLabel("Token").fill(ADMIN_TOKEN);
+  await page.keyboard.press("Enter");
+  await page.getByText("meanwhile", { exact: true }).waitFor();
+  await page.getByRole("link", { name: "Sandboxes" }).first().click();
+  await page.getByRole("heading", { name: "Sandboxes" }).waitFor();
+  await worker.post(say("later"));
+  await page.goBack();
+  await page.getByText("later", { exact: true }).waitFor();
+  for (const text of ["before", "meanwhile", "later"])
+    expect(await page.getByText(text, { exact: true }).count(), text).toBe(1);
+});
+
+test("what a run needs at first is asked for once, before the page's own code is there", async ({
+  page,
+  product,
+  worker,
+}) => {
+  await worker.post(say("here"));
+  const asked: string[] = [];
+  page.on("request", (request) => asked.push(request.url().replace(product.url, "")));
+  await openRun(page, product, worker);
+  await page.getByText("here", { exact: true }).waitFor();
+  const run = `/api/v1/sandboxes/${worker.id}`;
+  for (const path of ["/api/v1/auth/whoami", run, `${run}/events?order=desc&limit=80`])
+    expect(
+      asked.filter((one) => one === path),
+      path,
+    ).toHaveLength(1);
+  expect(asked.findIndex((one) => one.startsWith(`${run}/events`))).toBeLessThan(
+    asked.findIndex((one) => /\/assets\/run-/.test(one)),
+  );
+});
+
 test("a viewer may watch a run, and is told why there is no message box", async ({
   open,
   product,

@@ -28,6 +28,39 @@ test("a request of an agent appears in the queue without a reload, and is answer
   expect(JSON.parse(message?.content ?? "{}")).toMatchObject({ request_id: "w-1", decision: "allow" });
 });
 
+test("a sandbox is looked into and written to without leaving the wall, by keyboard", async ({ page, product }) => {
+  const workers = [
+    await product.startWorker({ prompt: "Peeked at first" }),
+    await product.startWorker({ prompt: "Peeked at next" }),
+  ];
+  for (const [at, worker] of workers.entries()) await worker.post(say(`I am number ${at + 1}.`));
+  await page.goto(product.url);
+  await page.getByText("I am number 1.").waitFor();
+  await eventually(() => page.getByTestId("connection").textContent()).toBe("Live");
+  await page.locator("[data-sandbox]", { hasText: "Peeked at first" }).getByRole("link").focus();
+  await page.keyboard.press("Space");
+  const peek = page.getByTestId("peek");
+  await peek.getByText("I am number 1.").waitFor();
+  expect(await findViolations(page)).toEqual([]);
+  // The newest stands first.
+  await page.keyboard.press("ArrowLeft");
+  await peek.getByText("I am number 2.").waitFor();
+  await workers[1]?.post(say("Something new."));
+  await peek.getByText("Something new.").waitFor();
+  await page.keyboard.press("m");
+  await page.keyboard.type("Seen from the wall");
+  await page.keyboard.press("Enter");
+  const [message] = (await workers[1]?.receive()) ?? [];
+  expect(message?.content).toBe("Seen from the wall");
+  await page.keyboard.press("Escape");
+  await page.keyboard.press("Escape");
+  await peek.waitFor({ state: "detached" });
+  expect(new URL(page.url()).pathname).toBe("/");
+  await page.getByRole("button", { name: "Peek at Peeked at first" }).focus();
+  await page.keyboard.press("Space");
+  await peek.getByText("I am number 1.").waitFor();
+});
+
 test("a budget is set, seen and taken away; a vendor's key goes in and never comes out", async ({ page, product }) => {
   const client = createClient({ baseUrl: product.url, token: ADMIN_TOKEN });
   await page.goto(`${product.url}/costs`);

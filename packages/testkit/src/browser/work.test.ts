@@ -92,6 +92,16 @@ test("a ticket is written, its tasks are tied together, and the graph shows the 
   await eventually(() => dag.locator("[data-node]").count()).toBe(4);
   await dag.locator(`[data-node="${idOf("Server")}"][data-critical=true]`).waitFor();
   await dag.locator(`[data-node="${idOf("Page")}"][data-critical=false]`).waitFor();
+  // The same in words, for who does not see the picture.
+  await page.getByRole("radio", { name: "In words" }).check();
+  const words = page.getByRole("region", { name: "What waits for what, in words" });
+  await words
+    .locator(`[data-outline="${idOf("Server")}"]`)
+    .getByText("decides the end")
+    .first()
+    .waitFor();
+  expect(await findViolations(page)).toEqual([]);
+  await page.getByRole("radio", { name: "Picture" }).check();
   expect(await findViolations(page)).toEqual([]);
   await client.cancelTask({ params: { task_id: idOf("Page") } });
   await dag.locator(`[data-node="${idOf("Page")}"][data-status=cancelled]`).waitFor();

@@ -12,7 +12,7 @@ import { silentLog } from "../silent-log.ts";
 const [url = "", instance = ""] = process.argv.slice(2);
 const resource = { value: 1, origin: "default" };
 const config = { ...resolveConfig({}).config, maxConcurrentTasks: 100_000, maxParallelSpawns: 8 };
-// Only what the two passes use where the provider is `external` and the project has no repository.
+// Only what the two passes use where the provider is `external` and the project does without branches.
 const deps = {
   db: openPostgres({ url, maxConnections: 4 }),
   bus: openMemoryBus(),

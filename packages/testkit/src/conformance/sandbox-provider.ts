@@ -6,6 +6,7 @@ import { FILE_PROMISES } from "./sandbox/files.ts";
 import { Given, LIMITS, refusal, unique, type OpenedProvider, type ProviderPromise } from "./sandbox/given.ts";
 import { LIFETIME_PROMISES } from "./sandbox/lifetime.ts";
 import { LIMIT_PROMISES } from "./sandbox/limits.ts";
+import { PORT_PROMISES } from "./sandbox/ports.ts";
 import { TERMINAL_PROMISES } from "./sandbox/terminal.ts";
 
 export interface Deviation {
@@ -18,6 +19,8 @@ export interface SandboxConformance {
   readonly name: string;
   /** What the provider says it can do; decides which promises are asked for. */
   readonly capabilities: SandboxCapabilities;
+  /** Whether there is a way to a port of a sandbox. */
+  readonly connects?: boolean;
   readonly open: () => Promise<OpenedProvider>;
   /** Promises that this provider breaks, each with its reason. One that is kept after all fails the suite. */
   readonly deviations?: readonly Deviation[];
@@ -29,6 +32,7 @@ const PROMISES: readonly ProviderPromise[] = [
   ...FILE_PROMISES,
   ...TERMINAL_PROMISES,
   ...LIMIT_PROMISES,
+  ...PORT_PROMISES,
 ];
 
 /** How a provider answers to what it cannot do. */
@@ -39,7 +43,8 @@ const REFUSALS = {
     given.provider.openTerminal(ref, { columns: 80, rows: 24 }, given.signal),
 } as const;
 
-export function describeSandboxProvider({ name, capabilities, open, deviations = [] }: SandboxConformance): void {
+export function describeSandboxProvider(conformance: SandboxConformance): void {
+  const { name, capabilities, connects = false, open, deviations = [] } = conformance;
   describe(`SandboxProvider: ${name}`, () => {
     let opened: OpenedProvider;
     let given: Given;
@@ -63,6 +68,7 @@ export function describeSandboxProvider({ name, capabilities, open, deviations =
 
     test("the provider can do what it is said to", () => {
       expect(opened.provider.capabilities).toEqual(capabilities);
+      expect(opened.provider.connect !== undefined).toBe(connects);
     });
 
     test("every deviation names a promise and has a reason", () => {
@@ -70,7 +76,9 @@ export function describeSandboxProvider({ name, capabilities, open, deviations =
       expect(deviations.filter(({ promise, reason }) => !titles.includes(promise) || reason === "")).toEqual([]);
     });
 
-    const asked = PROMISES.filter(({ needs }) => needs === undefined || capabilities[needs]);
+    const isAsked = ({ needs }: ProviderPromise) =>
+      needs === undefined || (needs === "connect" ? connects : capabilities[needs]);
+    const asked = PROMISES.filter(isAsked);
     const reasonOf = ({ title }: ProviderPromise) => deviations.find(({ promise }) => promise === title)?.reason;
     for (const promise of asked.filter((each) => reasonOf(each) === undefined)) {
       test(`${promise.title}`, async () => {

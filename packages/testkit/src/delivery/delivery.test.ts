@@ -126,8 +126,10 @@ type Schedule = typeof schedule extends fc.Arbitrary<infer T> ? T : never;
 
 const StoredRow = z.object({
   seq: z.number(),
-  sandbox_seq: z.number(),
-  sandbox_id: z.string(),
+  /** Null, like the sandbox, for what is told beside a sandbox's log: its agent's status. */
+  sandbox_seq: z.number().nullable(),
+  sandbox_id: z.string().nullable(),
+  entity_id: z.string(),
   project_id: z.string(),
   event_type: z.string(),
   client_event_id: z.string().nullable(),
@@ -139,13 +141,14 @@ const listStored = query(
   StoredRow,
   [],
   () => sql`
-  select seq, sandbox_seq, sandbox_id, project_id, event_type, client_event_id, coalesce((event_data->>'n')::bigint, -1) as n
-  from events where sandbox_id is not null order by seq`,
+  select seq, sandbox_seq, sandbox_id, entity_id, project_id, event_type, client_event_id, coalesce((event_data->>'n')::bigint, -1) as n
+  from events order by seq`,
 );
 
 const isWished = (given: Wish, row: StoredRow) =>
-  (given.filter.event_types === undefined || given.filter.event_types.includes(`SANDBOX_${row.event_type}`)) &&
-  (given.filter.entity_ids === undefined || given.filter.entity_ids.includes(row.sandbox_id)) &&
+  (given.filter.event_types === undefined ||
+    given.filter.event_types.includes(row.sandbox_id === null ? row.event_type : `SANDBOX_${row.event_type}`)) &&
+  (given.filter.entity_ids === undefined || given.filter.entity_ids.includes(row.entity_id)) &&
   (given.projectId === null || given.projectId === row.project_id);
 
 /** Says in what way `received` is not `expected`; undefined when it is. */
@@ -174,12 +177,11 @@ function complainOfReceived(received: readonly EventFrame[], expected: readonly 
 
 function complainOfDensity(rows: readonly StoredRow[]): readonly string[] {
   const last = new Map<string, number>();
-  return rows.flatMap((row) => {
-    const before = last.get(row.sandbox_id) ?? 0;
-    last.set(row.sandbox_id, row.sandbox_seq);
-    return row.sandbox_seq === before + 1
-      ? []
-      : [`${row.sandbox_id}: after sandbox_seq ${before} comes ${row.sandbox_seq}`];
+  return rows.flatMap(({ sandbox_id, sandbox_seq }) => {
+    if (sandbox_id === null || sandbox_seq === null) return [];
+    const before = last.get(sandbox_id) ?? 0;
+    last.set(sandbox_id, sandbox_seq);
+    return sandbox_seq === before + 1 ? [] : [`${sandbox_id}: after sandbox_seq ${before} comes ${sandbox_seq}`];
   });
 }
 

@@ -8,7 +8,7 @@ import { superviseRunsOnce } from "../../../server/src/app/supervise-runs.ts";
 import { sql } from "../../../server/src/store/sql.ts";
 import { startLocal, untilSandbox } from "../local-sandbox.ts";
 import { startScriptedModel } from "../model/scripted-model.ts";
-import { startTestServer, type TestServer } from "../server.ts";
+import { startTestServer, type TestServer, type TestServerOptions } from "../server.ts";
 import { silentLog } from "../silent-log.ts";
 import { becomes, createWork, listAttempts } from "../work.ts";
 
@@ -17,7 +17,8 @@ const FACT_MS = 60_000;
 const never = new AbortController().signal;
 
 /** Heartbeats every second, so that nobody waits for one; the guardian may do everything it can. */
-const startSupervised = () => startTestServer({ config: { guardianMode: "full", heartbeatIntervalSeconds: 1 } });
+const startSupervised = (config: TestServerOptions["config"] = {}) =>
+  startTestServer({ config: { guardianMode: "full", heartbeatIntervalSeconds: 1, ...config } });
 
 /** The same server as somebody sees it who looks so many minutes later. */
 const later = (server: TestServer, minutes: number, more: Partial<Deps> = {}): Deps => ({
@@ -163,12 +164,8 @@ test("a dead one is replaced, and its task goes on where it stood", async () => 
 
 test("a judge that is away for an hour changes nothing", async () => {
   await using model = await startScriptedModel({ script: () => ({ error: { status: 400 } }), isTurn: () => true });
-  await using server = await startSupervised();
-  const judge = openJudge({
-    model: "anthropic:scripted-model",
-    findUpstream: async () => ({ baseUrl: model.url, key: "a-key" }),
-    log: silentLog,
-  });
+  await using server = await startSupervised({ anthropicBaseUrl: model.url });
+  const judge = openJudge({ model: "anthropic:scripted-model", log: silentLog });
   const id = await startLocal(server, { prompt: "Read on.", script: { steps: [read("a"), { wait: 600 }] } });
   await expect.poll(async () => (await eventsOf(server, id, "agent.tool_result")).length, POLL).toBe(1);
   const before = (await server.call("GET", `/sandboxes/${id}`)).body.state;

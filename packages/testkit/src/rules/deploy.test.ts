@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { OPTIONS, type Option } from "@drover/contract";
 import { expect, test } from "vitest";
 import { parseAllDocuments, parseDocument } from "yaml";
+import { complainOfObject } from "../kubernetes/published-schema.ts";
 
 const ROOT = join(import.meta.dirname, "../../../..");
 const read = (path: string) => readFileSync(join(ROOT, path), "utf8");
@@ -74,4 +75,17 @@ test("the Kubernetes manifests: every reference leads somewhere, every setting i
   expect(find("PersistentVolumeClaim", spec.template.spec.volumes[0].persistentVolumeClaim.claimName)).toBeDefined();
   const names = server.env.map((one: { name: string }) => one.name).filter((name: string) => name !== "POD_NAME");
   expect(names.filter((name: string) => !SETTINGS.has(name))).toEqual([]);
+});
+
+test("the Kubernetes manifests: every object is as the published schema wants it", async () => {
+  const files = ["namespace.yaml", "server.yaml", "sandboxes.yaml"];
+  const objects = files.flatMap((file) =>
+    parseAllDocuments(read(join("deploy/kubernetes", file))).map((document) => document.toJS()),
+  );
+  expect(objects).toHaveLength(10);
+  expect((await Promise.all(objects.map(complainOfObject))).flat()).toEqual([]);
+  const spoilt = (kind: string, spec: object) => ({ ...objects.find((one) => one.kind === kind), ...spec });
+  expect(await complainOfObject(spoilt("Role", { rule: [] }))).toEqual(["Role.rule is not known"]);
+  expect(await complainOfObject(spoilt("Service", { spec: { ports: [{ port: "x" }] } }))).not.toEqual([]);
+  expect(await complainOfObject(spoilt("RoleBinding", { roleRef: undefined }))).not.toEqual([]);
 });

@@ -3,7 +3,7 @@ export interface Action {
   /** As shown; a capital letter means Shift, `Mod` is Control or Command. Keys of a sequence are separated by a blank. */
   readonly keys: string;
   readonly label: string;
-  readonly scope: "Everywhere" | "Sandboxes" | "Work" | "A run" | "Replay";
+  readonly scope: "Everywhere" | "Sandboxes" | "Work" | "A run" | "Changes" | "Replay";
 }
 
 export const ACTIONS = {
@@ -24,6 +24,8 @@ export const ACTIONS = {
   nextSandbox: { keys: "j", label: "Next sandbox", scope: "Sandboxes" },
   previousSandbox: { keys: "k", label: "Previous sandbox", scope: "Sandboxes" },
   selectSandbox: { keys: "x", label: "Select the sandbox", scope: "Sandboxes" },
+  peek: { keys: "Space", label: "Look into it without leaving", scope: "Sandboxes" },
+  compareTwo: { keys: "c", label: "Compare the two that are selected", scope: "Sandboxes" },
   selectAll: { keys: "X", label: "Select all that are shown", scope: "Sandboxes" },
   newTicket: { keys: "c", label: "New ticket", scope: "Work" },
   nextTicket: { keys: "j", label: "Next ticket", scope: "Work" },
@@ -32,6 +34,7 @@ export const ACTIONS = {
   moveBack: { keys: "[", label: "Move the ticket back", scope: "Work" },
   morePriority: { keys: "+", label: "Raise its priority", scope: "Work" },
   lessPriority: { keys: "-", label: "Lower its priority", scope: "Work" },
+  fit: { keys: "f", label: "Fit the graph into view", scope: "Work" },
   nextEvent: { keys: "j", label: "Next event", scope: "A run" },
   previousEvent: { keys: "k", label: "Previous event", scope: "A run" },
   nextTurn: { keys: "J", label: "Next turn", scope: "A run" },
@@ -55,6 +58,14 @@ export const ACTIONS = {
   previousError: { keys: "X", label: "Previous error", scope: "A run" },
   nextEdit: { keys: "c", label: "Next change", scope: "A run" },
   previousEdit: { keys: "C", label: "Previous change", scope: "A run" },
+  expandAll: { keys: "E", label: "Open or fold all events", scope: "A run" },
+  before: { keys: "[", label: "Sandbox before this one", scope: "A run" },
+  after: { keys: "]", label: "Sandbox after this one", scope: "A run" },
+  nextHunk: { keys: "n", label: "Next hunk", scope: "Changes" },
+  previousHunk: { keys: "p", label: "Previous hunk", scope: "Changes" },
+  split: { keys: "u", label: "One column or two", scope: "Changes" },
+  wrap: { keys: "w", label: "Wrap long lines", scope: "Changes" },
+  viewed: { keys: "v", label: "Tick the file off", scope: "Changes" },
   play: { keys: "Space", label: "Play or pause", scope: "Replay" },
   momentBack: { keys: "←", label: "Event before", scope: "Replay" },
   momentOn: { keys: "→", label: "Next event", scope: "Replay" },

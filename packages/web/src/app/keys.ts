@@ -4,7 +4,8 @@ import { createKeybindingsHandler } from "tinykeys";
 import { usePreferences } from "../data/preferences.ts";
 import { ACTIONS, type ActionName } from "./actions.ts";
 
-type Handler = (event: KeyboardEvent) => void;
+/** Whoever returns false leaves the key to the browser. */
+type Handler = (event: KeyboardEvent) => unknown;
 const handlers = new Map<ActionName, Handler[]>();
 
 const toBinding = (keys: string): string =>
@@ -32,16 +33,21 @@ const isBehindDialog = (): boolean =>
 function call(name: ActionName, event: KeyboardEvent): boolean {
   const handler = handlers.get(name)?.at(-1);
   if (handler === undefined) return false;
-  event.preventDefault();
-  handler(event);
+  if (handler(event) !== false) event.preventDefault();
   return true;
 }
 
-/** One binding per key; two scopes may share a key, and only the page that is open handles it. */
+const isGeneral = (name: ActionName): number => Number(ACTIONS[name].scope === "Everywhere");
+
+/** One binding per key; scopes may share a key: the page that is open handles it, before what holds everywhere. */
 export function startKeys(): () => void {
   const bindings: Record<string, (event: KeyboardEvent) => void> = {};
-  const names = Object.keys(ACTIONS) as ActionName[];
-  for (const [keys, sharing] of Map.groupBy(names, (name) => ACTIONS[name].keys)) {
+  const names = (Object.keys(ACTIONS) as ActionName[]).toSorted((one, other) => isGeneral(one) - isGeneral(other));
+  // The library stops at the first that matches: who ends `g m` does not mean `m`, so longer ones come first.
+  const byLength = [...Map.groupBy(names, (name) => ACTIONS[name].keys)].toSorted(
+    ([one], [other]) => other.split(" ").length - one.split(" ").length,
+  );
+  for (const [keys, sharing] of byLength) {
     bindings[toBinding(keys)] = (event) => {
       // A key with a modifier writes nothing, so it also works in a field.
       const isSafe = keys === "Esc" || keys.startsWith("Mod+");

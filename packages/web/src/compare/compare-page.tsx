@@ -1,10 +1,17 @@
 /** Two runs side by side: what each did turn by turn, where they part, and what they left. */
 import type { Moment, MomentFile, Sandbox } from "@drover/contract";
-import { compareRuns, toTurns, type Comparison, type RunTurn, type TurnPair } from "@drover/contract/views";
+import {
+  compareByFile,
+  compareRuns,
+  toTurns,
+  type Comparison,
+  type RunTurn,
+  type TurnPair,
+} from "@drover/contract/views";
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { ArrowRightLeft, Split } from "lucide-react";
-import { useEffect, useMemo, type ReactNode } from "react";
+import { lazy, Suspense, useEffect, useMemo, type ReactNode } from "react";
 import { VList } from "virtua";
 import { TopBar } from "../app/top-bar-slot.tsx";
 import { formatCost, formatCount, formatDuration, formatSpan, plural } from "../data/format.ts";
@@ -20,10 +27,15 @@ import { Choice } from "../ui/field.tsx";
 import { Problem } from "../ui/problem.tsx";
 import { Select } from "../ui/select.tsx";
 import { StateBadge } from "../ui/state-badge.tsx";
+import { FilePairs } from "./file-pairs.tsx";
+
+const TwoVersions = lazy(() => import("./two-versions.tsx").then((module) => ({ default: module.TwoVersions })));
 
 const ALIGNS = [
   { value: "turn", label: "By likeness" },
   { value: "order", label: "By order" },
+  { value: "time", label: "By time" },
+  { value: "file", label: "By file" },
 ] as const;
 const FOLDED_EVERY_MS = 1_000;
 const ACTIONS_SHOWN = 12;
@@ -64,7 +76,7 @@ export function ComparePage() {
           Choose two runs to see where they part.
         </div>
       ) : (
-        <Both key={`${a} ${b}`} a={a} b={b} align={align} />
+        <Both key={`${a} ${b}`} a={a} b={b} align={align} file={search.file} onFile={(file) => change({ file })} />
       )}
     </div>
   );
@@ -118,15 +130,29 @@ function useSide(sandboxId: string): Side {
     sandbox: sandbox.data,
     turns,
     end: end.data,
-    isLoading: run.log?.isLoading ?? true,
+    // The rows come a moment after the log.
+    isLoading: slow.log?.isLoading ?? true,
     error: sandbox.error ?? run.log?.error,
   };
 }
 
-function Both({ a, b, align }: { readonly a: string; readonly b: string; readonly align: "turn" | "order" }) {
+interface BothProps {
+  readonly a: string;
+  readonly b: string;
+  readonly align: NonNullable<CompareSearch["align"]>;
+  /** Whose two versions are compared. */
+  readonly file: string | undefined;
+  readonly onFile: (path: string | undefined) => void;
+}
+
+function Both({ a, b, align, file, onFile }: BothProps) {
   const left = useSide(a);
   const right = useSide(b);
-  const compared = useMemo(() => compareRuns(left.turns, right.turns, align), [left.turns, right.turns, align]);
+  const compared = useMemo(
+    () => compareRuns(left.turns, right.turns, align === "file" ? "turn" : align),
+    [left.turns, right.turns, align],
+  );
+  const files = useMemo(() => compareFiles(left.end, right.end), [left.end, right.end]);
   const error = left.error ?? right.error;
   if (error !== undefined && error !== null)
     return (
@@ -142,8 +168,22 @@ function Both({ a, b, align }: { readonly a: string; readonly b: string; readonl
         <Head sandbox={left.sandbox} turns={left.turns} other={right.turns} />
         <Head sandbox={right.sandbox} turns={right.turns} other={left.turns} isRight />
       </div>
-      <Outcome compared={compared} left={left} right={right} />
-      <Pairs a={a} b={b} compared={compared} />
+      <Outcome compared={compared} files={files} onFile={onFile} />
+      {align === "file" ? (
+        <FilePairs a={a} b={b} pairs={compareByFile(left.turns, right.turns)} differing={files} onFile={onFile} />
+      ) : (
+        <Pairs a={a} b={b} compared={compared} isTimed={align === "time"} />
+      )}
+      <Suspense>
+        {file !== undefined && (
+          <TwoVersions
+            path={file}
+            a={{ sandboxId: a, end: left.end }}
+            b={{ sandboxId: b, end: right.end }}
+            onClose={() => onFile(undefined)}
+          />
+        )}
+      </Suspense>
     </div>
   );
 }
@@ -230,16 +270,16 @@ function compareFiles(left: Moment | undefined, right: Moment | undefined): read
   return [...new Set([...one.keys(), ...other.keys()])].filter((path) => one.get(path) !== other.get(path)).toSorted();
 }
 
-function Outcome({
-  compared,
-  left,
-  right,
-}: {
+interface OutcomeProps {
   readonly compared: Comparison;
-  readonly left: Side;
-  readonly right: Side;
-}) {
-  const files = compareFiles(left.end, right.end);
+  /** That differ in the end; undefined where they were not kept. */
+  readonly files: readonly string[] | undefined;
+  readonly onFile: (path: string) => void;
+}
+
+const FILES_SHOWN = 8;
+
+function Outcome({ compared, files, onFile }: OutcomeProps) {
   const parting = compared.parting === undefined ? undefined : compared.pairs[compared.parting];
   return (
     <div
@@ -247,29 +287,44 @@ function Outcome({
       data-testid="outcome"
     >
       <span className="inline-flex items-center gap-1.5">
-        <Split size={13} aria-hidden className="text-ink-3" />
+        <Split size={13} aria-hidden className="shrink-0 text-ink-3" />
         {parting === undefined
           ? "Both did the same, turn by turn."
           : `They part at ${[parting.a && `turn ${parting.a.turn} of A`, parting.b && `turn ${parting.b.turn} of B`].filter(Boolean).join(", ")}.`}
       </span>
-      <span className="text-ink-2">
+      <span className="flex min-w-0 flex-wrap items-baseline gap-x-2 text-ink-2">
         {files === undefined
           ? "The files they left were not kept on both sides."
           : files.length === 0
             ? "They left the same files."
-            : `They left ${plural(files.length, "different file")}: `}
-        {files !== undefined && files.length > 0 && (
-          <span className="font-mono text-ink-3">
-            {files.slice(0, 8).join(", ")}
-            {files.length > 8 && " …"}
-          </span>
+            : `They left ${plural(files.length, "different file")}:`}
+        {files?.slice(0, FILES_SHOWN).map((path) => (
+          <button
+            key={path}
+            type="button"
+            onClick={() => onFile(path)}
+            className="min-w-0 truncate font-mono text-live-ink underline underline-offset-2"
+          >
+            {path}
+          </button>
+        ))}
+        {(files?.length ?? 0) > FILES_SHOWN && (
+          <span>and {plural((files?.length ?? 0) - FILES_SHOWN, "more file")}</span>
         )}
       </span>
     </div>
   );
 }
 
-function Pairs({ a, b, compared }: { readonly a: string; readonly b: string; readonly compared: Comparison }) {
+interface PairsProps {
+  readonly a: string;
+  readonly b: string;
+  readonly compared: Comparison;
+  /** Each turn says when it began. */
+  readonly isTimed: boolean;
+}
+
+function Pairs({ a, b, compared, isTimed }: PairsProps) {
   return (
     <VList
       role="table"
@@ -285,8 +340,8 @@ function Pairs({ a, b, compared }: { readonly a: string; readonly b: string; rea
           data-parting={at === compared.parting}
           className={cx("grid grid-cols-2 border-b border-line", at === compared.parting && "border-t-2 border-t-wait")}
         >
-          <Cell id={a} turn={pair.a} other={pair.b} pair={pair} />
-          <Cell id={b} turn={pair.b} other={pair.a} pair={pair} isRight />
+          <Cell id={a} turn={pair.a} other={pair.b} pair={pair} isTimed={isTimed} />
+          <Cell id={b} turn={pair.b} other={pair.a} pair={pair} isTimed={isTimed} isRight />
         </div>
       )}
     </VList>
@@ -298,15 +353,16 @@ interface CellProps {
   readonly turn: RunTurn | undefined;
   readonly other: RunTurn | undefined;
   readonly pair: TurnPair;
+  readonly isTimed: boolean;
   readonly isRight?: boolean;
 }
 
-function Cell({ id, turn, other, pair, isRight = false }: CellProps) {
+function Cell({ id, turn, other, pair, isTimed, isRight = false }: CellProps) {
   const look = cx("min-w-0 px-3 py-2 md:px-5", isRight && "border-l border-line");
   if (turn === undefined)
     return (
       <div role="cell" className={cx(look, "bg-sunken text-xs text-ink-3")}>
-        no turn like this
+        {isTimed ? "nothing at that time" : "no turn like this"}
       </div>
     );
   const shared = new Set(other?.actions);
@@ -321,6 +377,7 @@ function Cell({ id, turn, other, pair, isRight = false }: CellProps) {
         >
           Turn {turn.turn}
         </Link>
+        {isTimed && <span title="after its run began">at {formatSpan(turn.startMs)}</span>}
         <span>{formatDuration(turn.durationMs)}</span>
         <span>{formatCost(turn.costUsd)}</span>
         {turn.added + turn.removed > 0 && (

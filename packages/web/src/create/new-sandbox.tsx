@@ -45,6 +45,7 @@ const PROVIDERS = [
   { value: "local", label: "This machine" },
   { value: "docker", label: "Docker or Podman" },
   { value: "daytona", label: "Daytona" },
+  { value: "kubernetes", label: "Kubernetes" },
 ];
 const NETWORKS = [
   { value: "", label: "As configured" },

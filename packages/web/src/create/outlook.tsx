@@ -10,6 +10,7 @@ const PROVIDERS: Readonly<Record<string, string>> = {
   local: "on this machine",
   docker: "in a container",
   daytona: "at Daytona",
+  kubernetes: "as a pod of the cluster",
 };
 const NETWORKS: Readonly<Record<string, string>> = {
   none: "without a network",

@@ -1,13 +1,17 @@
-/** What a person chose for this browser. `public/theme.js` reads the same record before the first paint. */
+/** What a person chose for this browser. `public/start.js` reads the same record before the first paint. */
 import { create } from "zustand";
 import { persist } from "zustand/middleware";
 
 export type Theme = "system" | "light" | "dark";
+export type Contrast = "system" | "high";
 export type Density = "comfortable" | "compact";
 
 interface Preferences {
   readonly theme: Theme;
+  readonly contrast: Contrast;
   readonly density: Density;
+  /** The wall has a heading for each project. */
+  readonly groupsWall: boolean;
   /** Shortcuts of one key, which WCAG 2.1.4 wants to be switched off. */
   readonly hasSingleKeys: boolean;
   /** Wanted here; the browser must allow it, too. */
@@ -16,7 +20,14 @@ interface Preferences {
 
 export const usePreferences = create<Preferences>()(
   persist(
-    (): Preferences => ({ theme: "system", density: "comfortable", hasSingleKeys: true, hasDesktopNotices: false }),
+    (): Preferences => ({
+      theme: "system",
+      contrast: "system",
+      density: "comfortable",
+      groupsWall: false,
+      hasSingleKeys: true,
+      hasDesktopNotices: false,
+    }),
     {
       name: "drover.preferences",
     },
@@ -24,11 +35,13 @@ export const usePreferences = create<Preferences>()(
 );
 
 const prefersDark = matchMedia("(prefers-color-scheme: dark)");
+const prefersContrast = matchMedia("(prefers-contrast: more)");
 
 export const isDark = (theme: Theme): boolean => theme === "dark" || (theme === "system" && prefersDark.matches);
 
-function apply({ theme, density }: Preferences): void {
+function apply({ theme, contrast, density }: Preferences): void {
   document.documentElement.classList.toggle("dark", isDark(theme));
+  document.documentElement.classList.toggle("contrast", contrast === "high" || prefersContrast.matches);
   document.documentElement.dataset["density"] = density;
 }
 
@@ -36,7 +49,8 @@ function apply({ theme, density }: Preferences): void {
 export function startAppearance(): void {
   apply(usePreferences.getState());
   usePreferences.subscribe(apply);
-  prefersDark.addEventListener("change", () => apply(usePreferences.getState()));
+  for (const wish of [prefersDark, prefersContrast])
+    wish.addEventListener("change", () => apply(usePreferences.getState()));
 }
 
 export const toggleTheme = (): Theme => {

@@ -1,12 +1,11 @@
 /** One run as a page shows it: the sandbox's log, folded into rows as it grows at either end. */
-import type { Client, LogSnapshot, SandboxLog } from "@drover/client";
+import type { Client, LogEvent, LogSnapshot, SandboxLog } from "@drover/client";
 import { emptyFeed, foldFeed, type FeedView } from "@drover/contract/views";
+import { EVENTS_AT_FIRST } from "./first-look.ts";
 import { createFlushPace, type FlushPace } from "./flush.ts";
 
 /** Enough for a long day's run; older events stay on the server. */
 const EVENTS_IN_MEMORY = 60_000;
-/** More than a screen holds. */
-const EVENTS_AT_FIRST = 80;
 /** While pages of history arrive, the past is folded at most this often. */
 const REFOLD_EVERY_MS = 250;
 /** The window drops its oldest events one by one; the rows follow in steps. */
@@ -20,21 +19,25 @@ export interface RunSnapshot {
   readonly isPastChanged: boolean;
 }
 
-/** Opened by its first listener, closed by its last. */
+/** Opened by its first listener, closed by its last. `tail`: the newest events where they were read before, shown from the first moment. */
 export class RunStore {
   private readonly client: Client;
   private readonly sandboxId: string;
   private readonly pace: FlushPace = createFlushPace();
   private readonly listeners = new Set<() => void>();
   private log: SandboxLog | undefined;
-  private view: FeedView = emptyFeed();
-  private snapshot: RunSnapshot = { view: this.view, log: undefined, isPastChanged: false };
+  private tail: readonly LogEvent[] | undefined;
+  private view: FeedView;
+  private snapshot: RunSnapshot;
   private refoldedAt = Number.NEGATIVE_INFINITY;
   private refoldTimer: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(client: Client, sandboxId: string) {
+  constructor(client: Client, sandboxId: string, tail: readonly LogEvent[] | undefined) {
     this.client = client;
     this.sandboxId = sandboxId;
+    this.tail = tail;
+    this.view = foldFeed(emptyFeed(), tail ?? []);
+    this.snapshot = { view: this.view, log: undefined, isPastChanged: false };
   }
 
   readonly subscribe = (listener: () => void): (() => void) => {
@@ -51,14 +54,19 @@ export class RunStore {
   readonly wake = (): void => this.log?.wake();
 
   private open(): void {
-    this.view = emptyFeed();
+    const { tail } = this;
+    // Whoever opens it again would begin with what was new then.
+    this.tail = undefined;
+    if (tail === undefined) this.view = emptyFeed();
     this.log = this.client.openSandboxLog(this.sandboxId, {
       limit: EVENTS_IN_MEMORY,
       history: "all",
       tailSize: EVENTS_AT_FIRST,
+      tail,
       schedule: this.pace.schedule,
     });
     this.log.subscribe(this.take);
+    if (tail !== undefined) this.take();
   }
 
   private close(): void {

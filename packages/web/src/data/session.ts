@@ -1,4 +1,6 @@
 /** Whether somebody is logged in here, as far as the page knows: the cookie itself is hidden from it. */
+import { forgetEarlyReplies } from "./early-replies.ts";
+
 const MARK = "drover.session";
 
 interface Session {
@@ -13,5 +15,8 @@ export const session: Session = {
   onLost: () => {},
   wasHere: () => localStorage.getItem(MARK) !== null,
   enter: () => localStorage.setItem(MARK, "1"),
-  leave: () => localStorage.removeItem(MARK),
+  leave: () => {
+    forgetEarlyReplies();
+    localStorage.removeItem(MARK);
+  },
 };

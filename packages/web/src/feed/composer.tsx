@@ -3,6 +3,7 @@ import { MESSAGE_LIMIT_CHARACTERS, TERMINAL_SANDBOX_STATES, type Sandbox } from 
 import { CornerDownLeft, Hand, SendHorizontal } from "lucide-react";
 import { useEffect, useRef, useState, type KeyboardEvent } from "react";
 import { useKeys } from "../app/keys.ts";
+import { toCause } from "../data/cause.ts";
 import { keepDraft, readDraft, sendMessage } from "../data/outbox.ts";
 import { formatCount } from "../data/format.ts";
 import { Button } from "../ui/button.tsx";
@@ -28,9 +29,11 @@ interface ComposerProps {
   readonly sandbox: Sandbox;
   readonly mayOperate: boolean;
   readonly head: number;
+  /** Somebody is about to write. */
+  readonly hasFocus?: boolean;
 }
 
-export function Composer({ sandbox, mayOperate, head }: ComposerProps) {
+export function Composer({ sandbox, mayOperate, head, hasFocus = false }: ComposerProps) {
   const [text, setText] = useState(() => readDraft(sandbox.id));
   const [mode, setMode] = useState<Mode>("steer");
   const [isAsked, setAsked] = useState(false);
@@ -48,7 +51,7 @@ export function Composer({ sandbox, mayOperate, head }: ComposerProps) {
   });
   const isOver = TERMINAL_SANDBOX_STATES.has(sandbox.state);
   const reason = isOver
-    ? `The sandbox has ${sandbox.state === "failed" ? "failed" : `been ${sandbox.state}`}${sandbox.state_cause === null ? "" : ` (${sandbox.state_cause})`}: nobody is left to read a message.`
+    ? `The sandbox has ${sandbox.state === "failed" ? "failed" : `been ${sandbox.state}`}${sandbox.state_cause === null ? "" : ` (${toCause(sandbox.state_cause)})`}: nobody is left to read a message.`
     : mayOperate
       ? undefined
       : "Your role may watch this run, but not write to it.";
@@ -104,6 +107,7 @@ export function Composer({ sandbox, mayOperate, head }: ComposerProps) {
         <textarea
           ref={field}
           rows={1}
+          autoFocus={hasFocus}
           aria-label={mode === "interrupt" ? "Interrupt" : "Message"}
           placeholder={mode === "interrupt" ? INTERRUPT_TEXT : "Steer the agent…"}
           className="block max-h-52 w-full resize-none field-sizing-content bg-transparent px-3.5 pt-2.5 pb-1 text-[0.9375rem] leading-relaxed text-ink placeholder:text-ink-3 focus-visible:outline-none"

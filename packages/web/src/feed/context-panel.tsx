@@ -1,7 +1,7 @@
 /** Beside the feed: the agent's plan, the files it changed, and the facts of the sandbox. */
 import type { Sandbox } from "@drover/contract";
-import type { ChangedFile, FeedView } from "@drover/contract/views";
-import { memo, useDeferredValue, type ReactNode } from "react";
+import type { ChangedFile, FeedView, LogEvent } from "@drover/contract/views";
+import { lazy, memo, Suspense, useDeferredValue, type ReactNode } from "react";
 import { formatCount, formatDay } from "../data/format.ts";
 import { TodoList } from "./rows/tools.tsx";
 
@@ -12,13 +12,18 @@ const MARKS: Readonly<Record<string, { readonly letter: string; readonly look: s
   renamed: { letter: "R", look: "text-done-ink" },
 };
 
+const TurnOutline = lazy(() => import("./turn-outline.tsx").then((module) => ({ default: module.TurnOutline })));
+
 interface ContextPanelProps {
   readonly sandbox: Sandbox;
   readonly view: FeedView;
+  readonly events: readonly LogEvent[];
+  /** sandbox_seq of the selected event. */
+  readonly selected: number | undefined;
   readonly onSelect: (seq: number) => void;
 }
 
-export function ContextPanel({ sandbox, view, onSelect }: ContextPanelProps) {
+export function ContextPanel({ sandbox, view, events, selected, onSelect }: ContextPanelProps) {
   // In a flood the feed comes first; this list follows when there is time.
   const files = useDeferredValue(view.files);
   const done = view.todo.filter((item) => item.state === "done").length;
@@ -38,6 +43,9 @@ export function ContextPanel({ sandbox, view, onSelect }: ContextPanelProps) {
           <TodoList items={view.todo} />
         </Part>
       )}
+      <Suspense>
+        <TurnOutline view={view} events={events} selected={selected} onSelect={onSelect} />
+      </Suspense>
       <Files files={files} onSelect={onSelect} />
       {sandbox.resources !== null && (
         <Part title="Limits">

@@ -49,7 +49,7 @@ function findTurns(rows: readonly FeedRow[]): ReadonlyMap<number, number> {
 }
 
 export function Feed({ rows, isPastChanged, head, selected, onSelect, label }: FeedProps) {
-  const { onCopyLink, onFullDiff } = useRunContext();
+  const { onCopyLink, onFullDiff, openness } = useRunContext();
   const list = useRef<VListHandle>(null);
   const [scroller, setScroller] = useState<HTMLElement | null>(null);
   const attach = useCallback(
@@ -114,6 +114,7 @@ export function Feed({ rows, isPastChanged, head, selected, onSelect, label }: F
       if (selectedRow === undefined) return;
       scroller?.querySelector<HTMLElement>(`[data-seq="${selectedRow.seq}"] [data-toggle]`)?.click();
     },
+    expandAll: () => openness.toggleAll(),
     copyLink: () => selectedRow !== undefined && onCopyLink(selectedRow.seq),
     fullDiff: () => selectedRow?.kind === "edit" && selectedRow.edits.length > 0 && onFullDiff(selectedRow.seq, 0),
   });

@@ -9,7 +9,7 @@ export function Json({ value, label }: { readonly value: Value; readonly label: 
   return (
     <pre
       tabIndex={0}
-      role="region"
+      role="group"
       aria-label={label}
       className="mt-1.5 max-h-80 overflow-auto rounded-lg border border-line bg-sunken px-3 py-2 font-mono text-xs leading-relaxed break-words whitespace-pre-wrap"
     >

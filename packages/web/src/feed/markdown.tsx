@@ -120,7 +120,7 @@ const Block = memo(
         return (
           <pre
             tabIndex={0}
-            role="region"
+            role="group"
             aria-label={code.lang ? `Code, ${code.lang}` : "Code"}
             className="my-2 max-h-96 overflow-auto rounded-lg border border-line bg-sunken px-3 py-2 font-mono text-xs leading-relaxed"
           >
@@ -191,7 +191,7 @@ function Table({ table }: { readonly table: Tokens.Table }): ReactNode {
     <div
       className="my-2 max-w-full overflow-x-auto rounded-lg border border-line"
       tabIndex={0}
-      role="region"
+      role="group"
       aria-label="Table"
     >
       <table className="w-full text-left text-sm">

@@ -34,7 +34,7 @@ export function Output({ text, label, isOpen, previewLines, isError = false }: O
       )}
       <pre
         tabIndex={0}
-        role="region"
+        role="group"
         aria-label={label}
         className="max-h-[28rem] overflow-auto px-3 py-2 font-mono text-xs leading-[1.35rem] break-words whitespace-pre-wrap"
       >

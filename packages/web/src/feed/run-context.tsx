@@ -4,6 +4,8 @@ import { createContext, useContext, useSyncExternalStore } from "react";
 /** Rows leave the page while they are scrolled away; what a person opened stays open. */
 export class Openness {
   private readonly changed = new Map<number, boolean>();
+  /** For all that nobody opened or folded since. */
+  private all: boolean | undefined;
   private readonly listeners = new Set<() => void>();
 
   readonly subscribe = (listener: () => void): (() => void) => {
@@ -12,11 +14,17 @@ export class Openness {
   };
 
   isOpen(seq: number, byDefault: boolean): boolean {
-    return this.changed.get(seq) ?? byDefault;
+    return this.changed.get(seq) ?? this.all ?? byDefault;
   }
 
   set(seq: number, isOpen: boolean): void {
     this.changed.set(seq, isOpen);
+    for (const listener of this.listeners) listener();
+  }
+
+  toggleAll(): void {
+    this.all = this.all !== true;
+    this.changed.clear();
     for (const listener of this.listeners) listener();
   }
 }
@@ -28,6 +36,8 @@ export interface RunContextValue {
   readonly mayAnswer: boolean;
   readonly onFullDiff: (seq: number, at: number) => void;
   readonly onCopyLink: (seq: number) => void;
+  /** Puts a question into the message box; absent where there is none. */
+  readonly onAsk?: (text: string) => void;
   /** Absent where the replay itself is shown. */
   readonly onReplay?: (seq: number) => void;
 }

@@ -1,46 +1,79 @@
 /** Files of a sandbox: walked, read as text, downloaded. Names and contents come from inside, so they are only ever text. */
-import { API_BASE, type FileList, type Sandbox } from "@drover/contract";
+import { TERMINAL_SANDBOX_STATES, type FileList, type Sandbox } from "@drover/contract";
+import type { FeedView } from "@drover/contract/views";
 import { useQuery } from "@tanstack/react-query";
-import { ArrowDownToLine, ArrowUp, CornerDownRight, File, Folder, RotateCw } from "lucide-react";
+import { ArrowUp, CornerDownRight, File, Folder, RotateCw } from "lucide-react";
 import { useMemo } from "react";
-import { VList } from "virtua";
-import { formatAge, formatBytes, plural } from "../data/format.ts";
+import { formatAge, formatBytes } from "../data/format.ts";
 import { useNow } from "../data/now.ts";
 import { Button } from "../ui/button.tsx";
 import { cx } from "../ui/class-names.ts";
-import { CopyButton } from "../ui/copy.tsx";
 import { Problem } from "../ui/problem.tsx";
-import { fileQuery, filesQuery } from "./queries.ts";
+import type { Checkpoint } from "./changed.ts";
+import { FileText } from "./file-text.tsx";
+import { KeptFiles } from "./kept-files.tsx";
+import { filesQuery } from "./queries.ts";
 
 const WORKSPACE = "/workspace";
+export type FilesPlace = {
+  readonly path?: string | undefined;
+  readonly file?: string | undefined;
+  readonly line?: number | undefined;
+};
 
 type Entry = FileList["entries"][number];
 
 interface FilesTabProps {
   readonly sandbox: Sandbox;
+  readonly view: FeedView;
   readonly path: string | undefined;
   readonly file: string | undefined;
-  readonly onOpen: (part: { readonly path?: string | undefined; readonly file?: string | undefined }) => void;
+  /** The newest one, for when the sandbox itself is no more. */
+  readonly checkpoint: Checkpoint | undefined;
+  /** Of the file, counted from 1: who wrote it is told. */
+  readonly line: number | undefined;
+  readonly onOpen: (place: FilesPlace) => void;
 }
 
 const join = (folder: string, name: string): string => `${folder === "/" ? "" : folder}/${name}`;
 const parentOf = (path: string): string => path.slice(0, path.lastIndexOf("/")) || "/";
-const nameOf = (path: string): string => path.slice(path.lastIndexOf("/") + 1);
 
 const byKindThenName = (one: Entry, other: Entry): number =>
   Number(other.kind === "directory") - Number(one.kind === "directory") || (one.name < other.name ? -1 : 1);
 
-export function FilesTab({ sandbox, path, file, onOpen }: FilesTabProps) {
+export function FilesTab({ sandbox, view, path, file, checkpoint, line, onOpen }: FilesTabProps) {
   const folder = path ?? (file === undefined ? WORKSPACE : parentOf(file));
   if (sandbox.provider === "external")
     return <Empty text="Drover did not make this sandbox, so it cannot look into it." />;
+  if (TERMINAL_SANDBOX_STATES.has(sandbox.state))
+    return checkpoint === undefined ? (
+      <Empty text="The sandbox is gone, and its files were not kept." />
+    ) : (
+      <KeptFiles
+        sandboxId={sandbox.id}
+        rows={view.rows}
+        checkpoint={checkpoint}
+        file={file?.startsWith(`${WORKSPACE}/`) === true ? file.slice(WORKSPACE.length + 1) : undefined}
+        line={line}
+        onOpen={(name, next) => onOpen(name === undefined ? {} : { file: `${WORKSPACE}/${name}`, line: next })}
+      />
+    );
   return (
     <div className="flex min-h-0 flex-1 max-md:flex-col">
       <Folders sandboxId={sandbox.id} folder={folder} file={file} onOpen={onOpen} />
       {file === undefined ? (
         <Empty text="Choose a file to read it." className="max-md:hidden" />
       ) : (
-        <Text key={file} sandboxId={sandbox.id} path={file} onClose={() => onOpen({ path: folder })} />
+        <FileText
+          key={file}
+          sandboxId={sandbox.id}
+          rows={view.rows}
+          path={file}
+          name={file.startsWith(`${WORKSPACE}/`) ? file.slice(WORKSPACE.length + 1) : undefined}
+          line={line}
+          onLine={(next) => onOpen({ path: folder, file, line: next })}
+          onClose={() => onOpen({ path: folder })}
+        />
       )}
     </div>
   );
@@ -184,74 +217,5 @@ function Line({ icon: Icon, name, note, isHere = false, isFolder = false, onClic
       <span className="min-w-0 flex-1 truncate">{name}</span>
       {note !== undefined && <span className="shrink-0 text-2xs text-ink-3 tabular-nums">{note}</span>}
     </button>
-  );
-}
-
-interface TextProps {
-  readonly sandboxId: string;
-  readonly path: string;
-  readonly onClose: () => void;
-}
-
-function Text({ sandboxId, path, onClose }: TextProps) {
-  const read = useQuery(fileQuery(sandboxId, path));
-  const text = read.data?.text ?? undefined;
-  const isBinary = read.data?.text === null;
-  const lines = useMemo(() => text?.replace(/\n$/, "").split("\n") ?? [], [text]);
-  const address = `${API_BASE}/sandboxes/${encodeURIComponent(sandboxId)}/files/content?path=${encodeURIComponent(path)}`;
-  const size = read.data?.size ?? null;
-  return (
-    <section aria-label="File" className="flex min-h-0 min-w-0 flex-1 flex-col">
-      <div className="flex flex-wrap items-center gap-x-3 gap-y-1 border-b border-line px-3 py-1.5 md:px-4">
-        <Button size="small" look="ghost" onClick={onClose} className="md:hidden">
-          <ArrowUp size={13} className="-rotate-90" /> Folder
-        </Button>
-        <h2 className="min-w-0 flex-1 truncate font-mono text-xs font-medium" title={path}>
-          {nameOf(path)}
-        </h2>
-        <p className="text-2xs text-ink-3 tabular-nums">
-          {[size === null ? null : formatBytes(size), text === undefined ? null : plural(lines.length, "line")]
-            .filter((part) => part !== null)
-            .join(" · ")}
-        </p>
-        {text !== undefined && <CopyButton text={text} name={path} />}
-        <a
-          href={address}
-          download={nameOf(path)}
-          className="inline-flex h-7 items-center gap-1.5 rounded-md border border-line-strong bg-raised px-2.5 text-xs font-medium hover:bg-hover max-md:h-9"
-        >
-          <ArrowDownToLine size={13} aria-hidden /> Download
-        </a>
-      </div>
-      {read.isError && (
-        <div className="p-4">
-          <Problem error={read.error} what="This file could not be read" onRetry={() => void read.refetch()} />
-        </div>
-      )}
-      {read.isPending && <div className="skeleton m-4 h-60" />}
-      {isBinary && <Empty text="These bytes are no text. Download the file to look at it." />}
-      {text === "" && <Empty text="The file is empty." />}
-      {text !== undefined && text !== "" && (
-        <VList
-          tabIndex={0}
-          role="region"
-          aria-label={`Content of ${nameOf(path)}`}
-          className="min-h-0 flex-1 py-2 font-mono text-xs leading-[1.35rem]"
-          data={lines}
-        >
-          {(line, at) => (
-            <div key={at} className="grid grid-cols-[3.5rem_1fr] hover:bg-sunken max-md:grid-cols-[2.5rem_1fr]">
-              <span className="pr-3 text-right text-ink-3 tabular-nums select-none">{at + 1}</span>
-              <span className="pr-4 break-all whitespace-pre-wrap">{line}</span>
-            </div>
-          )}
-        </VList>
-      )}
-      {read.data?.isCut === true && (
-        <p className="border-t border-line px-4 py-1.5 text-xs text-ink-3">
-          The first megabyte is shown. Download the file to have it whole.
-        </p>
-      )}
-    </section>
   );
 }

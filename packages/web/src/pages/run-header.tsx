@@ -26,7 +26,7 @@ export function RunHeader({ sandbox, spent, mayOperate, isLoadingHistory, loaded
       <Liveness state={sandbox.state} lastAt={sandbox.last_heartbeat_at} />
       <UnsafeBadge enforcedBy={sandbox.enforced_by} />
       <h1
-        className="order-first w-full min-w-0 truncate text-base font-semibold tracking-tight md:order-none md:w-auto md:flex-1"
+        className="order-first w-full min-w-0 truncate text-base font-semibold tracking-tight md:order-none md:w-auto md:min-w-64 md:flex-1"
         title={toTitle(sandbox)}
       >
         {toTitle(sandbox)}

@@ -19,8 +19,8 @@ import { lazy, Suspense, useCallback, useDeferredValue, useEffect, useMemo, useR
 import { useKeys } from "../app/keys.ts";
 import { TopBar } from "../app/top-bar-slot.tsx";
 import { clearConnection, useConnection } from "../data/connection.ts";
-import { isEchoed, useOutbox } from "../data/outbox.ts";
-import { queryClient, sandboxQuery, whoamiQuery } from "../data/queries.ts";
+import { isEchoed, keepDraft, readDraft, useOutbox } from "../data/outbox.ts";
+import { queryClient, sandboxesQuery, sandboxQuery, whoamiQuery } from "../data/queries.ts";
 import type { RunSnapshot } from "../data/run-store.ts";
 import { session } from "../data/session.ts";
 import { useRun } from "../data/use-run.ts";
@@ -46,12 +46,15 @@ const ChangesTab = lazy(() => import("../inside/changes-tab.tsx").then((module) 
 const TerminalTab = lazy(() =>
   import("../inside/terminal-tab.tsx").then((module) => ({ default: module.TerminalTab })),
 );
+const WhileAway = lazy(() => import("../feed/while-away.tsx").then((module) => ({ default: module.WhileAway })));
 const FilesTab = lazy(() => import("../inside/files-tab.tsx").then((module) => ({ default: module.FilesTab })));
 const MessageList = lazy(() => import("../feed/message-list.tsx").then((module) => ({ default: module.MessageList })));
 const TimelineTab = lazy(() =>
   import("../inside/timeline-tab.tsx").then((module) => ({ default: module.TimelineTab })),
 );
 const DetailsTab = lazy(() => import("../inside/details-tab.tsx").then((module) => ({ default: module.DetailsTab })));
+
+const NO_EVENTS: readonly LogEvent[] = [];
 
 export function RunPage() {
   const { sandboxId } = useParams({ from: "/inside/sandboxes/$sandboxId" });
@@ -68,6 +71,8 @@ function Run({ sandboxId }: { readonly sandboxId: string }) {
   const { view, log } = run;
   const [diff, setDiff] = useState<{ readonly seq: number; readonly at: number }>();
   const [openness] = useState(() => new Openness());
+  // The message box reads its draft when it is made: another draft is another box.
+  const [draft, setDraft] = useState(0);
 
   useKeptTrue(sandboxId, run);
   useLookAtSteps(sandboxId, run);
@@ -91,6 +96,12 @@ function Run({ sandboxId }: { readonly sandboxId: string }) {
     [navigate, sandboxId],
   );
   useMoment(sandboxId, search.seq, (e) => change({ seq: undefined, e }));
+  const openBeside = async (step: 1 | -1) => {
+    const { pages } = await queryClient.fetchInfiniteQuery(sandboxesQuery({}));
+    const ids = pages.flatMap((page) => page.items.map(({ id }) => id as string));
+    const next = ids[ids.indexOf(sandboxId) + step];
+    if (next !== undefined) void navigate({ to: "/sandboxes/$sandboxId", params: { sandboxId: next } });
+  };
   const goTo = (tab: RunTab) =>
     void navigate({ search: tab === "activity" ? {} : ({ tab } satisfies RunSearch), replace: true });
   useKeys({
@@ -102,6 +113,8 @@ function Run({ sandboxId }: { readonly sandboxId: string }) {
     tabTimeline: () => goTo("timeline"),
     tabDetails: () => goTo("details"),
     replay: () => openReplay(search.e),
+    before: () => void openBeside(-1),
+    after: () => void openBeside(1),
     nextError: () => jump("errors", 1),
     previousError: () => jump("errors", -1),
     nextEdit: () => jump("edits", 1),
@@ -137,13 +150,17 @@ function Run({ sandboxId }: { readonly sandboxId: string }) {
       onFullDiff: (seq: number, at: number) => setDiff({ seq, at }),
       onCopyLink: (seq: number) => void onCopyLink(seq),
       onReplay: openReplay,
+      onAsk: (text: string) => {
+        keepDraft(sandboxId, [readDraft(sandboxId), text].filter((part) => part !== "").join("\n\n"));
+        setDraft((old) => old + 1);
+      },
     }),
     [sandboxId, openness, mayAnswer, onCopyLink, openReplay],
   );
   const diffRow = diff === undefined ? undefined : view.rows[rowOfSeq(view, diff.seq)];
   const edit = diffRow?.kind === "edit" ? diffRow.edits[diff?.at ?? 0] : undefined;
   const error = sandbox.error ?? log?.error;
-  const checkpoint = useLastCheckpoint(log?.events, search.tab === "changes");
+  const checkpoint = useLastCheckpoint(log?.events, search.tab === "changes" || search.tab === "files");
 
   if (error !== undefined && error !== null) {
     return (
@@ -175,6 +192,15 @@ function Run({ sandboxId }: { readonly sandboxId: string }) {
           {search.tab === undefined ? (
             <>
               {sandbox.data !== undefined && <Provisioning sandbox={sandbox.data} events={log?.events ?? []} />}
+              <Suspense>
+                <WhileAway
+                  sandboxId={sandboxId}
+                  rows={view.rows}
+                  head={view.lastSeq}
+                  isLoading={log?.isLoading ?? true}
+                  onSelect={select}
+                />
+              </Suspense>
               <FilterBar
                 kinds={kinds}
                 counts={counts}
@@ -200,7 +226,13 @@ function Run({ sandboxId }: { readonly sandboxId: string }) {
               )}
               <OutgoingMessages messages={outgoing} />
               {sandbox.data !== undefined && (
-                <Composer sandbox={sandbox.data} mayOperate={mayOperate} head={view.lastSeq} />
+                <Composer
+                  key={draft}
+                  sandbox={sandbox.data}
+                  mayOperate={mayOperate}
+                  head={view.lastSeq}
+                  hasFocus={draft > 0}
+                />
               )}
             </>
           ) : (
@@ -210,11 +242,10 @@ function Run({ sandboxId }: { readonly sandboxId: string }) {
                   sandboxId={sandboxId}
                   view={view}
                   file={search.file}
-                  turn={search.turn}
-                  scope={search.scope}
+                  chosen={search}
                   checkpoint={checkpoint}
                   reason={mayAnswer ? undefined : "Nobody is there to read a message."}
-                  onOpen={(part) => change({ file: undefined, turn: undefined, scope: undefined, ...part })}
+                  onOpen={({ file, turn, scope, from, to }) => change({ file, turn, scope, from, to })}
                 />
               )}
               {sandbox.data !== undefined && search.tab === "terminal" && (
@@ -228,9 +259,12 @@ function Run({ sandboxId }: { readonly sandboxId: string }) {
               {sandbox.data !== undefined && search.tab === "files" && (
                 <FilesTab
                   sandbox={sandbox.data}
+                  view={view}
                   path={search.path}
                   file={search.file}
-                  onOpen={(part) => change({ path: undefined, file: undefined, ...part })}
+                  line={search.line}
+                  checkpoint={checkpoint}
+                  onOpen={({ path, file, line }) => change({ path, file, line })}
                 />
               )}
               {search.tab === "messages" && (
@@ -253,7 +287,13 @@ function Run({ sandboxId }: { readonly sandboxId: string }) {
           )}
         </div>
         {sandbox.data !== undefined && search.tab === undefined && (
-          <ContextPanel sandbox={sandbox.data} view={view} onSelect={select} />
+          <ContextPanel
+            sandbox={sandbox.data}
+            view={view}
+            events={log?.events ?? NO_EVENTS}
+            selected={search.e}
+            onSelect={select}
+          />
         )}
       </div>
       {sandbox.data !== undefined && <Announcer view={view} state={sandbox.data.state} />}

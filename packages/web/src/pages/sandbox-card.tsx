@@ -13,19 +13,24 @@ import { GuardianMark } from "../ui/guardian-mark.tsx";
 import { Liveness } from "../ui/liveness.tsx";
 import { StateBadge } from "../ui/state-badge.tsx";
 import { UnsafeBadge } from "../ui/unsafe-badge.tsx";
+import { PeekButton } from "./peek-button.tsx";
 
 interface CardProps {
   readonly sandbox: Sandbox;
   readonly project: string | undefined;
+  readonly onPeek: (id: string) => void;
 }
 
-export const SandboxCard = memo(function SandboxCard({ sandbox, project }: CardProps) {
+export const SandboxCard = memo(function SandboxCard({ sandbox, project, onPeek }: CardProps) {
   const entry = useFleet((fleet) => fleet[sandbox.id]);
   const facts = [project, sandbox.runtime ?? sandbox.provider, sandbox.branch].filter(
     (fact) => fact !== undefined && fact !== null,
   );
   return (
-    <li className="group relative flex h-56 flex-col rounded-2xl border border-line bg-surface p-4 shadow-card transition-[border-color,transform] hover:border-line-strong has-focus-visible:border-live">
+    <li
+      data-sandbox={sandbox.id}
+      className="group relative flex h-56 flex-col rounded-2xl border border-line bg-surface p-4 shadow-card transition-[border-color,transform] hover:border-line-strong has-focus-visible:border-live"
+    >
       <div className="flex items-center gap-2">
         <StateBadge state={sandbox.state} />
         <Liveness state={sandbox.state} lastAt={sandbox.last_heartbeat_at} />
@@ -33,6 +38,7 @@ export const SandboxCard = memo(function SandboxCard({ sandbox, project }: CardP
         <GuardianMark sandboxId={sandbox.id} />
         <span className="flex-1" />
         <Beats entry={entry} />
+        <PeekButton title={toTitle(sandbox)} onPeek={() => onPeek(sandbox.id)} />
       </div>
       <h2 className="mt-2.5 line-clamp-2 font-semibold tracking-tight text-pretty break-words">
         <Link

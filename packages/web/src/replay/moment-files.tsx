@@ -1,6 +1,6 @@
 /** Files as they were: the tree of a moment, and one file of it whole or against what the run began with. */
 import type { Moment, MomentFile } from "@drover/contract";
-import { parseDiff } from "@drover/contract/views";
+import { blameLines, parseDiff, type FeedView, type FileStep } from "@drover/contract/views";
 import { useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
 import { VList } from "virtua";
@@ -10,6 +10,7 @@ import { cx } from "../ui/class-names.ts";
 import { CopyButton } from "../ui/copy.tsx";
 import { Choice } from "../ui/field.tsx";
 import { Problem } from "../ui/problem.tsx";
+import { useWholeSteps } from "../inside/whole-steps.ts";
 import { FileTree } from "./file-tree.tsx";
 import { diffAtQuery, fileAtQuery } from "./queries.ts";
 
@@ -24,6 +25,8 @@ const WHOLE_LINES = 3_000;
 
 interface MomentFilesProps {
   readonly sandboxId: string;
+  /** Up to this moment. */
+  readonly rows: FeedView["rows"];
   /** Undefined while it is read. */
   readonly moment: Moment | undefined;
   /** Of the checkpoint that holds the files. */
@@ -38,7 +41,7 @@ const Empty = ({ text }: { readonly text: string }) => (
   <div className="grid min-h-0 flex-1 place-items-center p-6 text-center text-sm text-ink-3">{text}</div>
 );
 
-export function MomentFiles({ sandboxId, moment, seq, file, look, onOpen, onLook }: MomentFilesProps) {
+export function MomentFiles({ sandboxId, rows, moment, seq, file, look, onOpen, onLook }: MomentFilesProps) {
   if (seq === undefined) return <Empty text="No files were kept up to this moment." />;
   if (moment === undefined) return <div className="skeleton m-4 h-60" />;
   const files = moment.files ?? [];
@@ -58,7 +61,7 @@ export function MomentFiles({ sandboxId, moment, seq, file, look, onOpen, onLook
         <FileTree files={files} open={open?.path} onOpen={onOpen} />
       </section>
       {open !== undefined && (
-        <FileView key={open.path} sandboxId={sandboxId} file={open} seq={seq} look={look} onLook={onLook} />
+        <FileView key={open.path} sandboxId={sandboxId} rows={rows} file={open} seq={seq} look={look} onLook={onLook} />
       )}
     </div>
   );
@@ -66,13 +69,14 @@ export function MomentFiles({ sandboxId, moment, seq, file, look, onOpen, onLook
 
 interface FileViewProps {
   readonly sandboxId: string;
+  readonly rows: FeedView["rows"];
   readonly file: MomentFile;
   readonly seq: number;
   readonly look: FileLook;
   readonly onLook: (look: FileLook) => void;
 }
 
-function FileView({ sandboxId, file, seq, look, onLook }: FileViewProps) {
+function FileView({ sandboxId, rows, file, seq, look, onLook }: FileViewProps) {
   // A file that did not change has no diff, and one that is gone has nothing but one.
   const shown = file.change === "same" ? "file" : file.change === "deleted" ? "diff" : look;
   return (
@@ -93,7 +97,7 @@ function FileView({ sandboxId, file, seq, look, onLook }: FileViewProps) {
         )}
       </div>
       {shown === "file" ? (
-        <FileText sandboxId={sandboxId} file={file} seq={seq} />
+        <FileText sandboxId={sandboxId} rows={rows} file={file} seq={seq} />
       ) : (
         <FileChange sandboxId={sandboxId} file={file} seq={seq} />
       )}
@@ -101,9 +105,20 @@ function FileView({ sandboxId, file, seq, look, onLook }: FileViewProps) {
   );
 }
 
+/** Beside the first of the lines that one change wrote: its turn. */
+function toTurnMarks(lines: readonly string[], steps: readonly FileStep[]): readonly string[] {
+  const writers = blameLines(
+    lines,
+    steps.map(({ edit }) => edit),
+  );
+  return writers.map((writer, at) =>
+    writer === undefined || writer === writers[at - 1] ? "" : `T${steps[writer]?.row.turn ?? "?"}`,
+  );
+}
+
 type PartProps = Pick<FileViewProps, "sandboxId" | "file" | "seq">;
 
-function FileText({ sandboxId, file, seq }: PartProps) {
+function FileText({ sandboxId, rows, file, seq }: PartProps & Pick<FileViewProps, "rows">) {
   const read = useQuery(fileAtQuery(sandboxId, file.path, seq));
   const text = read.data?.text;
   const lines = useMemo(() => (typeof text === "string" ? text.split("\n") : []), [text]);
@@ -111,6 +126,8 @@ function FileText({ sandboxId, file, seq }: PartProps) {
     () => Array.from({ length: text?.endsWith("\n") === true ? lines.length - 1 : lines.length }, (_, n) => n + 1),
     [lines, text],
   );
+  const steps = useWholeSteps(sandboxId, rows, file.path);
+  const turns = useMemo(() => toTurnMarks(lines, steps), [lines, steps]);
   if (read.isError)
     return (
       <div className="p-4">
@@ -136,10 +153,16 @@ function FileText({ sandboxId, file, seq }: PartProps) {
         <div
           {...region}
           className={cx(
-            "grid min-h-0 flex-1 grid-cols-[auto_1fr] overflow-auto py-2 font-mono text-xs leading-[1.35rem]",
+            "grid min-h-0 flex-1 grid-cols-[auto_auto_1fr] overflow-auto py-2 font-mono text-xs leading-[1.35rem]",
             read.isPlaceholderData && "opacity-60",
           )}
         >
+          <pre
+            data-testid="file-turns"
+            className="pl-2 text-2xs leading-[1.35rem] text-live-ink tabular-nums select-none"
+          >
+            {turns.join("\n")}
+          </pre>
           <pre aria-hidden className="px-3 text-right text-ink-3 tabular-nums select-none">
             {numbers.join("\n")}
           </pre>

@@ -189,6 +189,7 @@ function Loaded({ sandbox, search, onChange, mayOperate, events, live }: LoadedP
             ) : (
               <MomentFiles
                 sandboxId={sandbox.id}
+                rows={view.rows}
                 moment={files}
                 seq={checkpoint}
                 file={search.file}

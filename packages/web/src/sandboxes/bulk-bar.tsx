@@ -2,14 +2,17 @@
 import { TERMINAL_SANDBOX_STATES, type Sandbox } from "@drover/contract";
 import { useNavigate } from "@tanstack/react-router";
 import { useMutation } from "@tanstack/react-query";
-import { CirclePause, CircleStop, Play, X } from "lucide-react";
-import { useState } from "react";
+import { CirclePause, CircleStop, GitCompareArrows, MessageSquareText, Play, X } from "lucide-react";
+import { lazy, Suspense, useState } from "react";
 import { client } from "../data/client.ts";
 import { formatCount } from "../data/format.ts";
 import { queryClient } from "../data/queries.ts";
 import { Button } from "../ui/button.tsx";
 import { Confirm } from "../ui/confirm.tsx";
 import { notify } from "../ui/notify.ts";
+import { Tooltip } from "../ui/tooltip.tsx";
+
+const MessageAll = lazy(() => import("./message-all.tsx").then((module) => ({ default: module.MessageAll })));
 
 type Verb = "pause" | "resume" | "terminate";
 
@@ -27,7 +30,7 @@ const CAN: Readonly<Record<Verb, (sandbox: Sandbox) => boolean>> = {
   terminate: ({ state }) => !TERMINAL_SANDBOX_STATES.has(state),
 };
 
-const count = (number: number): string => `${formatCount(number)} ${number === 1 ? "sandbox" : "sandboxes"}`;
+export const count = (number: number): string => `${formatCount(number)} ${number === 1 ? "sandbox" : "sandboxes"}`;
 
 async function actOnAll(verb: Verb, sandboxes: readonly Sandbox[]): Promise<void> {
   const results = await Promise.allSettled(sandboxes.map(({ id }) => CALLS[verb]({ params: { sandbox_id: id } })));
@@ -47,21 +50,22 @@ async function actOnAll(verb: Verb, sandboxes: readonly Sandbox[]): Promise<void
 
 const readAgain = () => queryClient.invalidateQueries({ queryKey: ["sandboxes"] });
 
-export function BulkBar({
-  selected,
-  onClear,
-}: {
+interface BulkBarProps {
   readonly selected: readonly Sandbox[];
   readonly onClear: () => void;
-}) {
+}
+
+export function BulkBar({ selected, onClear }: BulkBarProps) {
   const navigate = useNavigate();
   const [isAsking, setAsking] = useState(false);
+  const [isWriting, setWriting] = useState(false);
   const act = useMutation({
     mutationFn: (verb: Verb) => actOnAll(verb, selected.filter(CAN[verb])),
     onSuccess: (_, verb) => verb === "terminate" && onClear(),
     onSettled: readAgain,
   });
   const able = (verb: Verb) => selected.filter(CAN[verb]).length;
+  const [first, second] = selected;
   return (
     <div
       role="toolbar"
@@ -86,6 +90,21 @@ export function BulkBar({
           <CircleStop size={13} /> Terminate {formatCount(able("terminate"))}
         </Button>
       )}
+      {able("terminate") > 0 && (
+        <Button size="small" onClick={() => setWriting(true)}>
+          <MessageSquareText size={13} /> Message {formatCount(able("terminate"))}
+        </Button>
+      )}
+      {selected.length === 2 && (
+        <Tooltip label="Compare the two" action="compareTwo">
+          <Button
+            size="small"
+            onClick={() => void navigate({ to: "/compare", search: { a: first?.id ?? "", b: second?.id ?? "" } })}
+          >
+            <GitCompareArrows size={13} /> Compare
+          </Button>
+        </Tooltip>
+      )}
       {selected.length === 1 && (
         <Button
           size="small"
@@ -97,6 +116,9 @@ export function BulkBar({
       <Button size="small" look="ghost" onClick={onClear} aria-label="Clear the selection">
         <X size={14} />
       </Button>
+      <Suspense>
+        {isWriting && <MessageAll sandboxes={selected.filter(CAN.terminate)} onClose={() => setWriting(false)} />}
+      </Suspense>
       <Confirm
         isOpen={isAsking}
         onClose={() => setAsking(false)}

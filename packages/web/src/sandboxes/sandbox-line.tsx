@@ -2,10 +2,12 @@
 import type { Sandbox } from "@drover/contract";
 import { Link } from "@tanstack/react-router";
 import { memo, type ReactNode } from "react";
+import { toCause } from "../data/cause.ts";
 import { useFleet, type FleetEntry } from "../data/fleet.ts";
 import { formatAge, formatCost, formatCount, formatSpan } from "../data/format.ts";
 import { useNow } from "../data/now.ts";
 import { toTitle } from "../data/sandbox-title.ts";
+import { PeekButton } from "../pages/peek-button.tsx";
 import { cx } from "../ui/class-names.ts";
 import { GuardianMark } from "../ui/guardian-mark.tsx";
 import { Liveness } from "../ui/liveness.tsx";
@@ -17,7 +19,8 @@ interface LineProps {
   readonly project: string | undefined;
   readonly isPicked: boolean;
   /** Absent for whoever may only look. */
-  readonly onPick: ((id: string) => void) | undefined;
+  readonly onPick: ((id: string, isRange: boolean) => void) | undefined;
+  readonly onPeek: (id: string) => void;
 }
 
 /** The newest first: a line has room for little more. */
@@ -28,7 +31,7 @@ const toLastMoves = (entry: FleetEntry | undefined): string =>
     .map(({ text }) => text)
     .join(" · ");
 
-export const SandboxLine = memo(function SandboxLine({ sandbox, project, isPicked, onPick }: LineProps) {
+export const SandboxLine = memo(function SandboxLine({ sandbox, project, isPicked, onPick, onPeek }: LineProps) {
   const now = useNow();
   const lastMoves = useFleet((fleet) => toLastMoves(fleet[sandbox.id]));
   const start = Date.parse(sandbox.started_at ?? sandbox.created_at);
@@ -38,7 +41,7 @@ export const SandboxLine = memo(function SandboxLine({ sandbox, project, isPicke
     project,
     sandbox.runtime ?? sandbox.provider,
     sandbox.branch,
-    isOver ? sandbox.state_cause : undefined,
+    isOver && sandbox.state_cause !== null ? toCause(sandbox.state_cause) : undefined,
   ];
   return (
     <li
@@ -55,7 +58,9 @@ export const SandboxLine = memo(function SandboxLine({ sandbox, project, isPicke
             className="size-4 accent-live-ink"
             aria-label={`Select ${toTitle(sandbox)}`}
             checked={isPicked}
-            onChange={() => onPick(sandbox.id)}
+            onChange={({ nativeEvent }) =>
+              onPick(sandbox.id, nativeEvent instanceof MouseEvent && nativeEvent.shiftKey)
+            }
           />
         </label>
       )}
@@ -96,6 +101,7 @@ export const SandboxLine = memo(function SandboxLine({ sandbox, project, isPicke
           {formatAge(now - Date.parse(sandbox.created_at))}
         </Fact>
       </dl>
+      <PeekButton title={toTitle(sandbox)} onPeek={() => onPeek(sandbox.id)} />
     </li>
   );
 });

@@ -3,24 +3,29 @@ import { SandboxState } from "@drover/contract";
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { X } from "lucide-react";
-import { lazy, Suspense, useDeferredValue, useMemo, useState } from "react";
+import { lazy, Suspense, useDeferredValue, useMemo, useRef, useState } from "react";
 import { useKeys } from "../app/keys.ts";
-import { formatCount } from "../data/format.ts";
+import { formatCount, plural } from "../data/format.ts";
 import { projectsQuery, sandboxCountsQuery, sandboxesQuery } from "../data/queries.ts";
 import { useMay } from "../data/use-may.ts";
 import { NewSandboxButton } from "../pages/new-sandbox-button.tsx";
 import { NoSandbox } from "../pages/no-sandbox.tsx";
+import { usePeek } from "../pages/use-peek.ts";
 import { walkSandboxes } from "../pages/walk-sandboxes.ts";
 import { parseSandboxesSearch, type SandboxesSearch } from "../search-params.ts";
 import { Button } from "../ui/button.tsx";
 import { Empty } from "../ui/empty.tsx";
 import { Kbd } from "../ui/kbd.tsx";
+import { notify } from "../ui/notify.ts";
 import { Page } from "../ui/page.tsx";
 import { Problem } from "../ui/problem.tsx";
 import { SearchField } from "../ui/search-field.tsx";
 import { BulkBar } from "./bulk-bar.tsx";
 import { SandboxLine } from "./sandbox-line.tsx";
+import { SavedFilters } from "./saved-filters.tsx";
+import { useHeldOrder } from "./use-held-order.ts";
 
+const Peek = lazy(() => import("../pages/peek.tsx").then((module) => ({ default: module.Peek })));
 const NewExternal = lazy(() => import("../pages/new-external.tsx").then((module) => ({ default: module.NewExternal })));
 
 const FILTERS = [
@@ -33,14 +38,21 @@ const FILTERS = [
 ] as const satisfies readonly { readonly label: string; readonly states: readonly SandboxState[] }[];
 
 /** What is selected stays selected while the list changes; what left the list is not acted on. */
-function useSelection() {
+function useSelection(listed: readonly string[]) {
   const [picked, setPicked] = useState<ReadonlySet<string>>(new Set());
-  const toggle = (id: string) =>
+  const last = useRef<string>(undefined);
+  /** With Shift, everything from the one before to this one. */
+  const toggle = (id: string, isRange = false) => {
+    const [from, to] = [listed.indexOf(last.current ?? ""), listed.indexOf(id)];
+    last.current = id;
     setPicked((old) => {
       const next = new Set(old);
-      if (!next.delete(id)) next.add(id);
+      if (isRange && from !== -1)
+        for (const one of listed.slice(Math.min(from, to), Math.max(from, to) + 1)) next.add(one);
+      else if (!next.delete(id)) next.add(id);
       return next;
     });
+  };
   return { picked, toggle, set: (ids: readonly string[]) => setPicked(new Set(ids)) };
 }
 
@@ -70,8 +82,11 @@ export function SandboxesPage() {
     // A sandbox that changed its state since the list was read leaves the filter at once.
     return states.length === 0 ? all : all.filter((sandbox) => states.includes(sandbox.state));
   }, [list.data, states]);
-  const { picked, toggle, set } = useSelection();
-  const selected = items.filter(({ id }) => picked.has(id));
+  const { shown, waiting, release, hold } = useHeldOrder(items, `${state ?? ""} ${project ?? ""} ${asked ?? ""}`);
+  const { picked, toggle, set } = useSelection(shown.map(({ id }) => id));
+  const selected = shown.filter(({ id }) => picked.has(id));
+  const peek = usePeek();
+  const peeked = shown.find(({ id }) => id === peek.id);
   const isFiltered = state !== undefined || q !== undefined || project !== undefined;
   const change = (part: { [K in keyof SandboxesSearch]?: SandboxesSearch[K] | undefined }) =>
     void navigate({ search: (old) => parseSandboxesSearch({ ...old, ...part }), replace: true });
@@ -85,7 +100,12 @@ export function SandboxesPage() {
       const id = focused();
       if (mayOperate && id !== undefined) toggle(id);
     },
-    selectAll: () => mayOperate && set(selected.length === items.length ? [] : items.map(({ id }) => id)),
+    selectAll: () => mayOperate && set(selected.length === shown.length ? [] : shown.map(({ id }) => id)),
+    compareTwo: () => {
+      const [a, b] = selected;
+      if (selected.length !== 2) notify.bad("Select two sandboxes to compare them.");
+      else void navigate({ to: "/compare", search: { a: a?.id ?? "", b: b?.id ?? "" } });
+    },
   });
 
   return (
@@ -93,6 +113,13 @@ export function SandboxesPage() {
       title="Sandboxes"
       width="wide"
       actions={mayOperate && <NewSandboxButton />}
+      aside={
+        peeked !== undefined && (
+          <Suspense>
+            <Peek sandbox={peeked} mayOperate={mayOperate} onClose={() => peek.open(undefined)} />
+          </Suspense>
+        )
+      }
       beside={
         counts.data !== undefined && (
           <span className="hidden text-sm text-ink-3 tabular-nums sm:inline">{formatCount(counts.data.total)}</span>
@@ -134,12 +161,13 @@ export function SandboxesPage() {
                 );
               })}
             </div>
+            <span className="flex-1 max-sm:hidden" />
             {(projects.data?.items.length ?? 0) > 1 && (
               <select
                 aria-label="Project"
                 value={project ?? ""}
                 onChange={(event) => change({ project: event.target.value || undefined })}
-                className="h-8 max-w-44 rounded-full border border-line-strong bg-surface px-2.5 text-xs text-ink-2 sm:ml-auto"
+                className="h-8 max-w-44 rounded-full border border-line-strong bg-surface px-2.5 text-xs text-ink-2 max-md:h-9"
               >
                 <option value="">All projects</option>
                 {projects.data?.items.map((one) => (
@@ -149,6 +177,11 @@ export function SandboxesPage() {
                 ))}
               </select>
             )}
+            <SavedFilters
+              search={{ ...(state === undefined ? {} : { state }), ...rest }}
+              isFiltered={isFiltered}
+              onChoose={(next) => change({ state: undefined, q: undefined, project: undefined, ...next })}
+            />
           </div>
         )}
         {list.isPending && <LineSkeletons />}
@@ -169,18 +202,30 @@ export function SandboxesPage() {
           ) : (
             <NoSandbox onCreate={() => setCreating(true)} />
           ))}
-        {items.length > 0 && (
-          <ul aria-label="Sandboxes" className="overflow-hidden rounded-2xl border border-line bg-surface">
-            {items.map((sandbox) => (
-              <SandboxLine
-                key={sandbox.id}
-                sandbox={sandbox}
-                project={nameOf.get(sandbox.project_id)}
-                isPicked={picked.has(sandbox.id)}
-                onPick={mayOperate ? toggle : undefined}
-              />
-            ))}
-          </ul>
+        {shown.length > 0 && (
+          <div className="relative">
+            {waiting > 0 && (
+              <button
+                type="button"
+                onClick={release}
+                className="absolute -top-3.5 left-1/2 z-20 inline-flex h-7 -translate-x-1/2 animate-enter items-center rounded-full bg-solid px-3.5 text-xs font-semibold text-on-solid shadow-lift"
+              >
+                {plural(waiting, "update")}, sort again
+              </button>
+            )}
+            <ul aria-label="Sandboxes" {...hold} className="overflow-hidden rounded-2xl border border-line bg-surface">
+              {shown.map((sandbox) => (
+                <SandboxLine
+                  key={sandbox.id}
+                  sandbox={sandbox}
+                  project={nameOf.get(sandbox.project_id)}
+                  isPicked={picked.has(sandbox.id)}
+                  onPick={mayOperate ? toggle : undefined}
+                  onPeek={peek.open}
+                />
+              ))}
+            </ul>
+          </div>
         )}
         {list.hasNextPage && (
           <div className="flex items-center justify-center gap-3 text-xs text-ink-3">

@@ -4,7 +4,7 @@ import { LogOut } from "lucide-react";
 import type { ReactNode } from "react";
 import { useLogout } from "../app/use-logout.ts";
 import { readStanding, switchNotices } from "../data/desktop-notices.ts";
-import { usePreferences, type Density, type Theme } from "../data/preferences.ts";
+import { usePreferences, type Contrast, type Density, type Theme } from "../data/preferences.ts";
 import { whoamiQuery } from "../data/queries.ts";
 import { Section } from "../pages/section.tsx";
 import { Button } from "../ui/button.tsx";
@@ -14,6 +14,10 @@ const THEMES: readonly { readonly value: Theme; readonly label: string }[] = [
   { value: "system", label: "System" },
   { value: "light", label: "Light" },
   { value: "dark", label: "Dark" },
+];
+const CONTRASTS: readonly { readonly value: Contrast; readonly label: string }[] = [
+  { value: "system", label: "System" },
+  { value: "high", label: "High" },
 ];
 const DENSITIES: readonly { readonly value: Density; readonly label: string }[] = [
   { value: "comfortable", label: "Comfortable" },
@@ -44,6 +48,14 @@ export function Appearance() {
             value={preferences.theme}
             options={THEMES}
             onChange={(theme) => usePreferences.setState({ theme })}
+          />
+        </Setting>
+        <Setting name="Contrast" text="High draws text in black or white, and every border plainly.">
+          <Choice
+            label="Contrast"
+            value={preferences.contrast}
+            options={CONTRASTS}
+            onChange={(contrast) => usePreferences.setState({ contrast })}
           />
         </Setting>
         <Setting name="Density" text="How close the rows of runs and lists stand.">

@@ -94,9 +94,13 @@ const describe = ({ description, repo, settings, autonomous_execution_enabled: i
     .join(" · ") || "as the server is configured";
 
 const AS_CONFIGURED = { value: "", label: "As configured" };
-const PROVIDERS = [AS_CONFIGURED, ...["local", "docker", "daytona"].map((value) => ({ value, label: value }))];
+const PROVIDERS = [
+  AS_CONFIGURED,
+  ...["local", "docker", "daytona", "kubernetes"].map((value) => ({ value, label: value })),
+];
 const NETWORKS = [AS_CONFIGURED, ...["none", "allowlist", "open"].map((value) => ({ value, label: value }))];
 const SWITCHES = [
+  { name: "branches_enabled", label: "Tasks work on branches of the repository" },
   { name: "validation_enabled", label: "A second agent looks at finished tasks" },
   { name: "ticket_human_review", label: "New tickets wait for a person" },
   { name: "auto_merge", label: "Pull requests that can be merged are merged" },
@@ -131,9 +135,10 @@ function toForm(project: Project | "new"): Form {
     atOnce: settings.max_concurrent_tasks === undefined ? "" : String(settings.max_concurrent_tasks),
     isAutonomous: known?.autonomous_execution_enabled ?? false,
     switches: {
+      branches_enabled: settings.branches_enabled ?? true,
       validation_enabled: settings.validation_enabled ?? false,
       ticket_human_review: settings.ticket_human_review ?? false,
-      auto_merge: settings.auto_merge ?? false,
+      auto_merge: settings.auto_merge ?? known?.autonomous_execution_enabled ?? false,
     },
   };
 }
@@ -155,6 +160,8 @@ function toChange(form: Form): ProjectChange {
       default_branch: orNull(form.branch),
       max_concurrent_tasks: form.atOnce.trim() === "" ? null : Number(form.atOnce),
       ...form.switches,
+      // Unset it follows the project's autonomy, and what says the same stays so.
+      auto_merge: form.switches.auto_merge === form.isAutonomous ? null : form.switches.auto_merge,
     },
   };
 }

@@ -12,6 +12,7 @@ const NAMES: Readonly<Record<string, string>> = {
   local: "This machine",
   docker: "Docker or Podman",
   daytona: "Daytona",
+  kubernetes: "Kubernetes",
 };
 const CAN: Readonly<Record<string, string>> = {
   pause: "pauses",

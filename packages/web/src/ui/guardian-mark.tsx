@@ -22,7 +22,7 @@ export function GuardianMark({ sandboxId }: { readonly sandboxId: string }) {
       search={{ tab: "guardian" }}
       title={last.reason}
       data-guardian={last.rung}
-      className="relative z-10 inline-flex items-center gap-1 rounded text-xs text-mind hover:underline"
+      className="relative z-10 inline-flex items-center gap-1 rounded whitespace-nowrap text-xs text-mind hover:underline"
     >
       <ShieldAlert size={13} aria-hidden />
       <span className="sr-only">Guardian </span>

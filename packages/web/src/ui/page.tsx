@@ -19,6 +19,8 @@ interface PageProps {
   readonly beside?: ReactNode;
   readonly actions?: ReactNode;
   readonly width?: "text" | "middle" | "wide";
+  /** Stands at the right of everything, and scrolls for itself. */
+  readonly aside?: ReactNode;
   readonly children: ReactNode;
 }
 
@@ -35,12 +37,12 @@ function BackLink({ to, label }: Back) {
   );
 }
 
-export function Page({ title, back, beside, actions, width = "middle", children }: PageProps) {
+export function Page({ title, back, beside, actions, width = "middle", aside, children }: PageProps) {
   useEffect(() => {
     document.title = `${title} · Drover`;
   }, [title]);
   return (
-    <div className="h-full overflow-y-auto" tabIndex={-1} data-scroll-restoration-id="page">
+    <div className="flex h-full min-h-0">
       <TopBar>
         {back === undefined ? (
           <h1 className="text-base font-semibold tracking-tight">{title}</h1>
@@ -51,7 +53,10 @@ export function Page({ title, back, beside, actions, width = "middle", children 
         <span className="flex-1" />
         {actions}
       </TopBar>
-      <div className={cx("mx-auto flex flex-col gap-8 px-4 py-6 md:px-6", WIDTHS[width])}>{children}</div>
+      <div className="min-w-0 flex-1 overflow-y-auto" tabIndex={-1} data-scroll-restoration-id="page">
+        <div className={cx("mx-auto flex flex-col gap-8 px-4 py-6 md:px-6", WIDTHS[width])}>{children}</div>
+      </div>
+      {aside}
     </div>
   );
 }

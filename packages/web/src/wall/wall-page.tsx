@@ -2,20 +2,26 @@
 import { TERMINAL_SANDBOX_STATES, type Sandbox } from "@drover/contract";
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
+import { Group } from "lucide-react";
 import { lazy, Suspense, useEffect, useMemo, useState } from "react";
 import { useKeys } from "../app/keys.ts";
 import { TopBar } from "../app/top-bar-slot.tsx";
 import { formatCount } from "../data/format.ts";
+import { usePreferences } from "../data/preferences.ts";
 import { projectsQuery, sandboxesQuery } from "../data/queries.ts";
 import { useMay } from "../data/use-may.ts";
 import { NewSandboxButton } from "../pages/new-sandbox-button.tsx";
 import { CardSkeletons, SandboxCard } from "../pages/sandbox-card.tsx";
-import { walkSandboxes } from "../pages/walk-sandboxes.ts";
+import { usePeek } from "../pages/use-peek.ts";
+import { walkGrid, walkSandboxes } from "../pages/walk-sandboxes.ts";
+import { Button } from "../ui/button.tsx";
 import { Problem } from "../ui/problem.tsx";
+import { Tooltip } from "../ui/tooltip.tsx";
 import { useNeeds } from "./needs.ts";
 
 const NewExternal = lazy(() => import("../pages/new-external.tsx").then((module) => ({ default: module.NewExternal })));
 const NoSandbox = lazy(() => import("../pages/no-sandbox.tsx").then((module) => ({ default: module.NoSandbox })));
+const Peek = lazy(() => import("../pages/peek.tsx").then((module) => ({ default: module.Peek })));
 const NeedsYou = lazy(() => import("./needs-you.tsx").then((module) => ({ default: module.NeedsYou })));
 
 const NONE: readonly Sandbox[] = [];
@@ -28,22 +34,39 @@ export function WallPage() {
   const mayOperate = useMay("operate");
   const all = useMemo(() => list.data?.pages.flatMap((page) => page.items) ?? NONE, [list.data]);
   const open = useMemo(() => all.filter((sandbox) => !isOver(sandbox)), [all]);
+  const running = open.filter(({ state }) => state === "running").length;
   const failed = all.filter(({ state }) => state === "failed").length;
   const nameOf = useMemo(
     () => new Map(projects.data?.items.map((project) => [project.id as string, project.name])),
     [projects.data],
   );
+  const isGrouped = usePreferences((preferences) => preferences.groupsWall);
+  const hasProjects = new Set(open.map((sandbox) => sandbox.project_id)).size > 1;
+  const groups = useMemo((): readonly (readonly [string, readonly Sandbox[]])[] => {
+    if (open.length === 0) return [];
+    if (!isGrouped || !hasProjects) return [["", open]];
+    const byName = Map.groupBy(open, (sandbox) => nameOf.get(sandbox.project_id) ?? "No project");
+    return [...byName].toSorted(([one], [other]) => one.localeCompare(other));
+  }, [open, isGrouped, hasProjects, nameOf]);
   const needs = useNeeds(open);
   useEffect(() => {
     document.title = needs.length === 0 ? "Drover" : `(${needs.length}) Drover`;
   }, [needs.length]);
+  const peek = usePeek();
+  const peeked = all.find(({ id }) => id === peek.id);
   useKeys({ nextSandbox: () => walkSandboxes(1), previousSandbox: () => walkSandboxes(-1) });
   return (
-    <div className="h-full overflow-y-auto" tabIndex={-1}>
+    <div className="flex h-full min-h-0">
       <TopBar>
         <h1 className="text-base font-semibold tracking-tight">Wall</h1>
         <p className="hidden items-center gap-3 text-sm text-ink-3 tabular-nums sm:flex">
-          {open.length > 0 && <span>{formatCount(open.length)} open</span>}
+          {running > 0 && (
+            <Link to="/sandboxes" search={{ state: "running" }} className="hover:underline">
+              {formatCount(running)} running
+            </Link>
+          )}
+          {open.length > running && <span>{formatCount(open.length - running)} on the way or paused</span>}
+          {needs.length > 0 && <span className="text-wait-ink">{formatCount(needs.length)} waiting for you</span>}
           {failed > 0 && (
             <Link to="/sandboxes" search={{ state: "failed" }} className="text-fail-ink hover:underline">
               {formatCount(failed)} failed
@@ -51,42 +74,70 @@ export function WallPage() {
           )}
         </p>
         <span className="flex-1" />
+        {hasProjects && (
+          <Tooltip label="Group by project">
+            <Button
+              look="ghost"
+              size="icon"
+              aria-label="Group by project"
+              aria-pressed={isGrouped}
+              className="aria-pressed:bg-live-soft aria-pressed:text-live-ink max-md:hidden"
+              onClick={() => usePreferences.setState({ groupsWall: !isGrouped })}
+            >
+              <Group size={16} />
+            </Button>
+          </Tooltip>
+        )}
         {mayOperate && <NewSandboxButton />}
       </TopBar>
-      <div className="mx-auto max-w-[1500px] px-4 py-5 md:px-6">
-        {list.isPending && <CardSkeletons />}
-        {list.isError && (
-          <Problem error={list.error} what="The sandboxes could not be read" onRetry={() => void list.refetch()} />
-        )}
-        {needs.length > 0 && (
-          <Suspense fallback={<div className="skeleton mb-6 h-20" />}>
-            <NeedsYou needs={needs} mayOperate={mayOperate} />
-          </Suspense>
-        )}
-        {list.isSuccess && all.length === 0 && (
-          <Suspense fallback={<div className="skeleton h-72" />}>
-            <NoSandbox onCreate={() => setExternal(true)} />
-          </Suspense>
-        )}
-        {list.isSuccess && all.length > 0 && open.length === 0 && (
-          <p className="py-16 text-center text-sm text-ink-2">
-            No sandbox is open.{" "}
-            <Link to="/sandboxes" className="font-medium text-live-ink underline underline-offset-2">
-              Those that ended
-            </Link>
-          </p>
-        )}
-        {open.length > 0 && (
-          <ul
-            aria-label="Open sandboxes"
-            className="grid grid-cols-1 gap-3.5 sm:grid-cols-[repeat(auto-fill,minmax(21rem,1fr))]"
-          >
-            {open.map((sandbox) => (
-              <SandboxCard key={sandbox.id} sandbox={sandbox} project={nameOf.get(sandbox.project_id)} />
-            ))}
-          </ul>
-        )}
+      <div className="min-w-0 flex-1 overflow-y-auto" tabIndex={-1}>
+        <div className="mx-auto max-w-[1500px] px-4 py-5 md:px-6">
+          {list.isPending && <CardSkeletons />}
+          {list.isError && (
+            <Problem error={list.error} what="The sandboxes could not be read" onRetry={() => void list.refetch()} />
+          )}
+          {needs.length > 0 && (
+            <Suspense fallback={<div className="skeleton mb-6 h-20" />}>
+              <NeedsYou needs={needs} mayOperate={mayOperate} />
+            </Suspense>
+          )}
+          {list.isSuccess && all.length === 0 && (
+            <Suspense fallback={<div className="skeleton h-72" />}>
+              <NoSandbox onCreate={() => setExternal(true)} />
+            </Suspense>
+          )}
+          {list.isSuccess && all.length > 0 && open.length === 0 && (
+            <p className="py-16 text-center text-sm text-ink-2">
+              No sandbox is open.{" "}
+              <Link to="/sandboxes" className="font-medium text-live-ink underline underline-offset-2">
+                Those that ended
+              </Link>
+            </p>
+          )}
+          {groups.map(([name, own]) => (
+            <section key={name} aria-label={name === "" ? undefined : name} className="mb-6">
+              {name !== "" && <h2 className="mb-2 text-sm font-semibold tracking-tight">{name}</h2>}
+              <ul
+                aria-label={name === "" ? "Open sandboxes" : `Open sandboxes of ${name}`}
+                onKeyDown={(event) => walkGrid(event.key) && event.preventDefault()}
+                className="grid grid-cols-1 gap-3.5 sm:grid-cols-[repeat(auto-fill,minmax(21rem,1fr))]"
+              >
+                {own.map((sandbox) => (
+                  <SandboxCard
+                    key={sandbox.id}
+                    sandbox={sandbox}
+                    project={nameOf.get(sandbox.project_id)}
+                    onPeek={peek.open}
+                  />
+                ))}
+              </ul>
+            </section>
+          ))}
+        </div>
       </div>
+      <Suspense>
+        {peeked !== undefined && <Peek sandbox={peeked} mayOperate={mayOperate} onClose={() => peek.open(undefined)} />}
+      </Suspense>
       <Suspense>{isExternal && <NewExternal isOpen onClose={() => setExternal(false)} />}</Suspense>
     </div>
   );

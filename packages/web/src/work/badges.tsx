@@ -1,5 +1,5 @@
 /** States of work: icon and word, never colour alone. */
-import type { PullRequestState, TaskStatus, TicketStatus } from "@drover/contract";
+import { TaskStatus, type PullRequestState, type TicketStatus } from "@drover/contract";
 import type { TicketPriority } from "@drover/contract/views";
 import {
   Ban,
@@ -51,7 +51,7 @@ export const TICKET_LOOKS: Readonly<Record<TicketStatus, Look>> = {
   done: { icon: CircleCheck, look: DONE },
 };
 
-export const TASK_LOOKS: Readonly<Record<TaskStatus, Look>> = {
+const TASK_LOOKS: Readonly<Record<TaskStatus, Look>> = {
   pending: { icon: CircleDashed, look: GREY },
   blocked: { icon: Lock, look: WAIT },
   claiming: { icon: LoaderCircle, look: LIVE, isTurning: true },
@@ -64,6 +64,12 @@ export const TASK_LOOKS: Readonly<Record<TaskStatus, Look>> = {
   failed: { icon: CircleX, look: FAIL },
   cancelled: { icon: Ban, look: GREY },
   skipped: { icon: SkipForward, look: GREY },
+};
+
+/** Of a status that may be newer than this page. */
+export const lookOfStatus = (status: string): Look => {
+  const known = TaskStatus.safeParse(status);
+  return TASK_LOOKS[known.success ? known.data : "pending"];
 };
 
 const PULL_LOOKS: Readonly<Record<PullRequestState, Look>> = {

@@ -1,15 +1,29 @@
 /** The graph of work as a picture: what waits for what, the path that decides, and how far each part is. */
 import "@xyflow/react/dist/style.css";
 import dagre from "@dagrejs/dagre";
-import { TaskStatus, type Graph, type GraphNode } from "@drover/contract";
-import { Background, Controls, Handle, Position, ReactFlow, type Edge, type Node, type NodeProps } from "@xyflow/react";
+import type { Graph, GraphNode } from "@drover/contract";
+import {
+  Background,
+  Controls,
+  Handle,
+  MiniMap,
+  Position,
+  ReactFlow,
+  type Edge,
+  type Node,
+  type NodeProps,
+  type ReactFlowInstance,
+} from "@xyflow/react";
 import { useNavigate } from "@tanstack/react-router";
 import { Route } from "lucide-react";
-import { useMemo } from "react";
+import { useMemo, useRef, useState } from "react";
+import { useKeys } from "../app/keys.ts";
 import { formatSpan, plural } from "../data/format.ts";
 import { isDark, usePreferences } from "../data/preferences.ts";
 import { cx } from "../ui/class-names.ts";
-import { TASK_LOOKS } from "./badges.tsx";
+import { Choice } from "../ui/field.tsx";
+import { lookOfStatus } from "./badges.tsx";
+import { Outline } from "./outline.tsx";
 
 const WIDTH = 220;
 const HEIGHT = 64;
@@ -68,13 +82,8 @@ const toLabel = (node: GraphNode): string =>
     .filter((part) => part !== null)
     .join(", ");
 
-const lookOf = (status: string) => {
-  const known = TaskStatus.safeParse(status);
-  return TASK_LOOKS[known.success ? known.data : "pending"];
-};
-
 function Drawn({ data: { node } }: NodeProps<WorkNode>) {
-  const { icon: Icon, look, isTurning } = lookOf(node.status);
+  const { icon: Icon, look, isTurning } = lookOfStatus(node.status);
   return (
     <div
       data-node={node.id}
@@ -103,11 +112,21 @@ function Drawn({ data: { node } }: NodeProps<WorkNode>) {
 }
 
 const NODE_TYPES = { work: Drawn };
+const FIT = { padding: 0.08, maxZoom: 1 } as const;
+/** Beyond so many parts a small map helps to find one's way. */
+const MAPPED = 12;
+const LOOKS = [
+  { value: "picture", label: "Picture" },
+  { value: "words", label: "In words" },
+] as const;
 
 export function Dag({ graph }: { readonly graph: Graph }) {
   const navigate = useNavigate();
   const theme = usePreferences((preferences) => preferences.theme);
   const { nodes, edges } = useMemo(() => toPicture(graph), [graph]);
+  const [look, setLook] = useState<"picture" | "words">("picture");
+  const flow = useRef<ReactFlowInstance<WorkNode> | null>(null);
+  useKeys({ fit: () => void flow.current?.fitView(FIT) });
   const { critical_path_seconds: seconds, critical_path: path } = graph.metadata;
   const open = (id: string) => {
     const node = graph.nodes.find((one) => one.id === id);
@@ -116,7 +135,7 @@ export function Dag({ graph }: { readonly graph: Graph }) {
   };
   return (
     <div className="flex min-h-0 flex-1 flex-col">
-      <p className="flex flex-wrap items-center gap-x-4 gap-y-1 px-4 py-2 text-xs text-ink-3 tabular-nums">
+      <div className="flex flex-wrap items-center gap-x-4 gap-y-1 px-4 py-2 text-xs text-ink-3 tabular-nums">
         <span>{plural(graph.metadata.total_tasks, "task")}</span>
         {path.length > 0 && (
           <span className="inline-flex items-center gap-1 text-wait-ink">
@@ -130,15 +149,21 @@ export function Dag({ graph }: { readonly graph: Graph }) {
             {plural(graph.overlaps.length, "pair")} may touch the same files and will run one after the other
           </span>
         )}
-      </p>
-      <div className="min-h-56 flex-1" data-testid="dag">
+        <span className="flex-1" />
+        <Choice label="Show the graph" value={look} options={LOOKS} onChange={setLook} />
+      </div>
+      {look === "words" && <Outline graph={graph} />}
+      <div className={cx("min-h-56 flex-1", look === "words" && "hidden")} data-testid="dag">
         <ReactFlow<WorkNode>
           nodes={nodes}
           edges={edges}
           nodeTypes={NODE_TYPES}
           colorMode={isDark(theme) ? "dark" : "light"}
           fitView
-          fitViewOptions={{ padding: 0.08, maxZoom: 1 }}
+          fitViewOptions={FIT}
+          onInit={(instance) => {
+            flow.current = instance;
+          }}
           style={{ background: "transparent" }}
           minZoom={0.1}
           maxZoom={1.5}
@@ -153,6 +178,7 @@ export function Dag({ graph }: { readonly graph: Graph }) {
         >
           <Background gap={20} />
           <Controls showInteractive={false} />
+          {nodes.length > MAPPED && <MiniMap pannable ariaLabel="Map of the graph" className="max-md:hidden" />}
         </ReactFlow>
       </div>
     </div>

@@ -67,6 +67,11 @@ export async function startExec(
   }
 }
 
+/** The answer is empty, and read all the same: its connection would stay open, and the process with it. */
+async function startAlone(exec: Docker.Exec): Promise<void> {
+  (await exec.start({ Detach: true })).resume();
+}
+
 export async function startDetachedExec(
   connection: Connection,
   container: Docker.Container,
@@ -77,7 +82,7 @@ export async function startDetachedExec(
   requireWords(start);
   try {
     const exec = await container.exec({ ...toExecOptions(start, true), abortSignal: signal });
-    await exec.start({ Detach: true });
+    await startAlone(exec);
   } catch (error) {
     throw toAppError(error, connection, signal);
   }
@@ -132,7 +137,7 @@ async function askKeeper(container: Docker.Container, pid: number): Promise<void
 
 async function killFromInside(container: Docker.Container, pid: number): Promise<void> {
   const exec = await container.exec({ Cmd: ["sh", "-c", END_SESSION, "sh", String(pid)], WorkingDir: "/" });
-  await exec.start({ Detach: true });
+  await startAlone(exec);
 }
 
 async function endProcesses(container: Docker.Container, pid: number, exec: Docker.Exec): Promise<void> {

@@ -1,5 +1,6 @@
 /** A file system per sandbox in a sparse file, so that its disk ends where its limit says. Root only, and only where loop
- *  devices are to be had. Measured: 3 ms to copy an empty one and 8 ms to mount it, against a `du` over every file every two seconds. */
+ *  devices are to be had. Measured: 3 ms to copy an empty one and 8 to 30 ms to mount it, beside bubblewrap's start, against a `du` over
+ *  every file every two seconds. */
 import { execFile } from "node:child_process";
 import { access, constants, mkdir, mkdtemp, rename, rm, stat, statfs, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";

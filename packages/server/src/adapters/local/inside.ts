@@ -1,12 +1,16 @@
 /** What the server does inside a sandbox, through its supervisor. */
 import { createWriteStream } from "node:fs";
 import { open, rename, rm } from "node:fs/promises";
+import { posix } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { AppError, CONTROL_FRAME, CONTROL_FRAME_LIMIT_BYTES, ControlFileEntry, ControlStatus } from "@drover/contract";
 import type { ExecCommand, ExecEvent, FileEntry, Terminal } from "../../ports/sandbox-provider.ts";
 import { INSIDE } from "./bubblewrap.ts";
 import { callControl, openControl, parseClaim, parseExit, parseRefusal, type ControlFrame } from "./control.ts";
 import type { Note, Place } from "./places.ts";
+
+/** Of a path inside. The supervisor's own directory may be the one that the disk was mounted over, so nothing counts from there. */
+export const toAbsolute = (path: string): string => posix.resolve(INSIDE.workspace, path);
 
 /** The last moment that a date can name. */
 const LAST_DATE_MS = 8.64e15;
@@ -40,7 +44,7 @@ export async function* execInside(
   const request = {
     op: "exec" as const,
     argv: [...command.argv],
-    cwd: command.cwd ?? INSIDE.workspace,
+    cwd: toAbsolute(command.cwd ?? ""),
     env: { ...note.env, ...command.env },
   };
   const call = openControl(place, request, ending);
@@ -107,20 +111,24 @@ export async function openTerminalInside(
 
 export async function writeInside(
   place: Place,
-  path: string,
+  given: string,
   bytes: Uint8Array,
   mode: number | undefined,
   signal: AbortSignal,
 ): Promise<void> {
+  const path = toAbsolute(given);
   const request = mode === undefined ? ({ op: "write", path } as const) : ({ op: "write", path, mode } as const);
   await callControl(place, request, signal, { input: bytes });
 }
 
 export const readInside = (place: Place, path: string, limit: number, signal: AbortSignal): Promise<Uint8Array> =>
-  callControl(place, { op: "read", path, limit }, signal, { limitBytes: limit });
+  callControl(place, { op: "read", path: toAbsolute(path), limit }, signal, { limitBytes: limit });
 
 export async function listInside(place: Place, path: string, signal: AbortSignal): Promise<readonly FileEntry[]> {
-  const lines = (await callControl(place, { op: "list", path }, signal)).toString("utf8").split("\n").filter(Boolean);
+  const lines = (await callControl(place, { op: "list", path: toAbsolute(path) }, signal))
+    .toString("utf8")
+    .split("\n")
+    .filter(Boolean);
   return lines.map((line) => {
     const { name, kind, size, modified_ms } = parseClaim(ControlFileEntry, Buffer.from(line));
     // A file may claim any time, also one that is no date.

@@ -23,58 +23,96 @@ const CONTROL_FD = 3;
 const SECCOMP_FD = 4;
 const SAID_CHARACTERS = 2_000;
 
-/** Joins the groups, goes first should the host run out of memory, notes who it is, does what is to be done, then becomes the rest of
- *  its arguments. In the background, so that its parent ends at once: it outlives us, and bubblewrap ends with its parent. */
-const toScript = (work: string) => `set -eu
+/** Joins the groups, goes first should the host run out of memory, sets its limits, then becomes the rest of its arguments. In the
+ *  background, and only once its parent is gone: it outlives us, and bubblewrap ends with its parent. The parent ends when it has noted who
+ *  that is, so that whoever waits for it can find and end what it started. */
+const toScript = ({ first, limit, beside }: Work) => `set -eu
 process=$1 groups=$2; shift 2
 IFS='
 '
-{
+${first}{
   for file in $groups; do echo 0 > "$file"; done
   echo 1000 > /proc/self/oom_score_adj
-  read -r noted < /proc/self/stat
-  echo "$noted" > "$process"
-${work}  exec "$@"
-} &`;
+${limit}  while read -r own < /proc/self/stat; do case $own in *") "?" $$ "*) ;; *) break ;; esac; done
+  exec "$@" > /dev/null
+} &
+sandbox=$!
+read -r noted < "/proc/$sandbox/stat"
+echo "$noted" > "$process"
+${beside}`;
+
+interface Work {
+  /** Before anything is started. */
+  readonly first: string;
+  readonly limit: string;
+  /** At the same time. */
+  readonly beside: string;
+}
+
+const NOTHING: Work = { first: "", limit: "", beside: "" };
 
 /** As root, in a mount namespace of its own: the sandbox's uid need not be able to walk to these places. One program mounts them all:
  *  every further one would cost a sandbox 2 ms. The limits are the sandbox's own, since its uid is; files are counted in blocks of 512
  *  bytes, and shells differ in the letter for processes. */
-const SHOW_PLACES = `  table=$1 uid=$2 workspace=$3 home=$4 processes=$5 blocks=$6; shift 6
-  mount --all --fstab "$table"
-  [ -d "$home" ] || install -d -m 0700 -o "$uid" -g "$uid" "$workspace" "$home"
-  ulimit -c 0
+const SHOW_PLACES: Work = {
+  first: `table=$1 processes=$2 blocks=$3; shift 3
+mount --all --fstab "$table"
+`,
+  limit: `  ulimit -c 0
   ulimit -f "$blocks"
   ulimit -p "$processes" 2>/dev/null || ulimit -u "$processes"
-`;
+`,
+  beside: "",
+};
+
+/** A file system of its own takes longer to mount than bubblewrap takes to start. It is mounted beside that, over the empty directories that
+ *  bubblewrap shows meanwhile, and comes through to them. A sandbox that does not get its own ends before anything runs in it. */
+const MOUNT_IMAGE: Work = {
+  ...SHOW_PLACES,
+  first: `${SHOW_PLACES.first}image=$1 options=$2 over=$3 owner=$4; shift 4
+`,
+  beside: `{
+  mount -t ext4 -o "$options" "$image" ${IMAGE_MOUNT} &&
+  { [ -d ${IMAGE_MOUNT}/home ] || install -d -m 0700 -o "$owner" -g "$owner" ${IMAGE_MOUNT}/workspace ${IMAGE_MOUNT}/home; } &&
+  mount --all --fstab "$over" && echo mounted || kill -KILL "$sandbox"
+} 3>&- 4>&- &`,
+};
+const MOUNTED = "mounted\n";
 export const SHOWN: Mounts = {
   workspace: "/mnt/workspace",
   home: "/mnt/home",
   sockets: "/mnt/sock",
   runtime: "/mnt/runtime",
 };
-/** Where workspace and home lie in a file system of their own. */
-const SHOWN_IN_IMAGE: Mounts = { ...SHOWN, workspace: `${IMAGE_MOUNT}/workspace`, home: `${IMAGE_MOUNT}/home` };
+/** Nothing is written to it, and its flags are those of the file system that comes over it: bubblewrap finds either and changes neither. */
+const EMPTY_OPTIONS = "size=4k,mode=0755,nosuid,nodev,relatime,shared";
 
 const toField = (path: string) =>
   path.replaceAll(/[\s\\#]/g, (character) => `\\${character.charCodeAt(0).toString(8).padStart(3, "0")}`);
 
+type MountRow = readonly [from: string, to: string, kind: string, options: string];
+
+const toTable = (rows: readonly MountRow[]): string =>
+  rows.map(([from, to, kind, how]) => `${toField(from)} ${toField(to)} ${kind} ${how} 0 0\n`).join("");
+
 /** What is mounted before bubblewrap starts, in the form and order of an fstab. */
-function toMountTable({ place, runtime, hasImage, agents }: LaunchOptions): string {
-  const rows: (readonly [string, string, string, string])[] = [
+const toMountTable = ({ place, runtime, hasImage, agents }: LaunchOptions): string =>
+  toTable([
     [runtime.places, "/mnt", "none", "bind"],
-    ...(hasImage
-      ? [[place.image, IMAGE_MOUNT, "ext4", IMAGE_MOUNT_OPTIONS] as const]
-      : [
-          [place.workspace, SHOWN.workspace, "none", "bind"] as const,
-          [place.home, SHOWN.home, "none", "bind"] as const,
-        ]),
+    ...[SHOWN.workspace, SHOWN.home].map((at, index): MountRow => {
+      const own = index === 0 ? place.workspace : place.home;
+      return hasImage ? ["none", at, "tmpfs", EMPTY_OPTIONS] : [own, at, "none", "bind"];
+    }),
     [place.sockets, SHOWN.sockets, "none", "bind"],
     [runtime.directory, SHOWN.runtime, "none", "bind"],
-    ...agents.map(({ name, directory }) => [directory, `${SHOWN.runtime}/agents/${name}`, "none", "bind,ro"] as const),
-  ];
-  return rows.map(([from, to, kind, how]) => `${toField(from)} ${toField(to)} ${kind} ${how} 0 0\n`).join("");
-}
+    ...agents.map(({ name, directory }): MountRow => [directory, `${SHOWN.runtime}/agents/${name}`, "none", "bind,ro"]),
+  ]);
+
+/** What comes over the empty directories; the same for all. */
+const IMAGE_TABLE = toTable([
+  [`${IMAGE_MOUNT}/workspace`, SHOWN.workspace, "none", "bind"],
+  [`${IMAGE_MOUNT}/home`, SHOWN.home, "none", "bind"],
+]);
 
 export interface LaunchOptions {
   readonly place: Place;
@@ -108,7 +146,7 @@ const toLimits = (limits: SandboxLimits, isAlone: boolean): readonly string[] =>
 const toBubblewrapArgv = (options: LaunchOptions, bubblewrap: string, own: Mounts): readonly string[] => [
   bubblewrap,
   ...toBubblewrapArgs({
-    mounts: options.uid === null ? own : options.hasImage ? SHOWN_IN_IMAGE : SHOWN,
+    mounts: options.uid === null ? own : SHOWN,
     agents: options.uid === null ? options.agents : [],
     seccompFd: buildSeccompFilter(process.arch) === undefined ? undefined : SECCOMP_FD,
     temporaryBytes: Math.min(TEMPORARY_BYTES, Math.floor(options.limits.memoryBytes / 2)),
@@ -147,36 +185,26 @@ const toPlainArgv = (mounts: Mounts, key: string): readonly string[] => [
   `${mounts.runtime}/supervisor.cjs`,
 ];
 
-function toArgv(options: LaunchOptions): readonly string[] {
+function toArgv(options: LaunchOptions, imageTable: string): readonly string[] {
   const { place, uid, limits } = options;
   const own = toOwn(options);
   const inner =
     options.bubblewrap === undefined
       ? [...(uid === null ? toLimits(limits, false) : []), ...toPlainArgv(uid === null ? own : SHOWN, place.key)]
       : toBubblewrapArgv(options, options.bubblewrap, own);
-  const toNoted = (work: string) => [
-    TOOLS.sh,
-    "-c",
-    toScript(work),
-    "sh",
-    place.process,
-    options.groupFiles.join("\n"),
-  ];
-  if (uid === null) return [...toNoted(""), TOOLS.env, "-i", ...inner];
-  const { workspace, home } = options.hasImage ? SHOWN_IN_IMAGE : SHOWN;
+  const toNoted = (work: Work) => [TOOLS.sh, "-c", toScript(work), "sh", place.process, options.groupFiles.join("\n")];
+  if (uid === null) return [...toNoted(NOTHING), TOOLS.env, "-i", ...inner];
   return [
     TOOLS.unshare,
     "--mount",
     "--propagation",
     "private",
     "--",
-    ...toNoted(SHOW_PLACES),
+    ...toNoted(options.hasImage ? MOUNT_IMAGE : SHOW_PLACES),
     place.mounts,
-    String(uid),
-    workspace,
-    home,
     String(limits.processes),
     String(Math.ceil(limits.diskBytes / 512)),
+    ...(options.hasImage ? [place.image, IMAGE_MOUNT_OPTIONS, imageTable, String(uid)] : []),
     TOOLS.env,
     "-i",
     TOOLS.setpriv,
@@ -205,40 +233,63 @@ async function openControlSocket(place: Place): Promise<Server> {
  *  closed nobody inside can fill anything by writing to theirs. */
 export interface Boot {
   said(): string;
+  /** Until it has all its files. One that does not get them has ended. */
+  readonly mounted: Promise<void>;
   close(): void;
 }
 
-function listen({ stderr }: ChildProcess): Boot {
+async function listenMounted(stdout: AsyncIterable<Buffer>): Promise<void> {
+  let text = "";
+  for await (const chunk of stdout) {
+    text += chunk.toString();
+    if (text === MOUNTED) return;
+  }
+  throw new AppError("sandbox.unavailable", "its disk could not be mounted");
+}
+
+function listen(child: ChildProcess): Boot {
+  const { stdout, stderr } = child;
   let text = "";
   stderr?.setEncoding("utf8").on("data", (chunk: string) => {
     if (text.length < SAID_CHARACTERS) text += chunk;
   });
   stderr?.on("error", () => undefined);
-  return { said: () => text.trim().slice(0, SAID_CHARACTERS), close: () => stderr?.destroy() };
+  const mounted = stdout === null ? Promise.resolve() : listenMounted(stdout);
+  // Expected: it failed before anybody waits for this.
+  mounted.catch(() => undefined);
+  return {
+    said: () => text.trim().slice(0, SAID_CHARACTERS),
+    mounted,
+    close: () => {
+      stdout?.destroy();
+      stderr?.destroy();
+    },
+  };
 }
 
-/** The filter as a file, which bubblewrap reads from a descriptor. */
-async function ensureFilter(directory: string): Promise<string> {
-  const path = `${directory}/seccomp`;
-  await writeFile(path, buildSeccompFilter(process.arch) ?? "", { mode: 0o600 });
-  return path;
+/** The filter, which bubblewrap reads from a descriptor, and the table of mounts that all have, as files. */
+async function ensureFiles(directory: string): Promise<{ readonly filter: string; readonly imageTable: string }> {
+  const files = { filter: `${directory}/seccomp`, imageTable: `${directory}/image-mounts` };
+  await writeFile(files.filter, buildSeccompFilter(process.arch) ?? "", { mode: 0o600 });
+  await writeFile(files.imageTable, IMAGE_TABLE, { mode: 0o600 });
+  return files;
 }
 
 export type Launch = (options: LaunchOptions) => Promise<Boot>;
 
 /** `directory` is ours, and its files are the same for all. */
 export async function openLaunch(directory: string): Promise<Launch> {
-  const filterPath = await ensureFilter(directory);
+  const files = await ensureFiles(directory);
   return async (options) => {
     const [control] = await Promise.all([
       openControlSocket(options.place),
       options.uid === null ? undefined : writeFile(options.place.mounts, toMountTable(options)),
     ]);
-    const filter = openSync(filterPath, "r");
+    const filter = openSync(files.filter, "r");
     try {
       const handle = (control as unknown as { _handle: { fd: number } })._handle;
-      const [program = "", ...args] = toArgv(options);
-      const stdio: (number | "ignore" | "pipe")[] = ["ignore", "ignore", "pipe"];
+      const [program = "", ...args] = toArgv(options, files.imageTable);
+      const stdio: (number | "ignore" | "pipe")[] = ["ignore", options.hasImage ? "pipe" : "ignore", "pipe"];
       stdio[CONTROL_FD] = handle.fd;
       stdio[SECCOMP_FD] = filter;
       // A session of its own, which no signal to ours reaches.

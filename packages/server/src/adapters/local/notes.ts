@@ -4,7 +4,6 @@ import { resolve } from "node:path";
 import { AppError } from "@drover/contract";
 import type { SandboxSpec } from "../../ports/sandbox-provider.ts";
 import { listPlaces, readNote, writeNote, type Note, type Place } from "./places.ts";
-import { listUsedUids } from "./process-table.ts";
 
 const FIRST_UID = 20_000;
 const LAST_UID = 59_999;
@@ -13,16 +12,16 @@ export interface Notes {
   noteNew(place: Place, spec: SandboxSpec, hasImage: boolean): Promise<Note>;
   /** The note as it is then; undefined where there is none. */
   change(place: Place, change: (note: Note) => Partial<Note>): Promise<Note | undefined>;
+  /** Gives it to nobody: something else on this machine has it. */
+  avoid(uid: number): void;
 }
 
-/** Another installation on this machine counts from elsewhere, and what runs anywhere is not taken again. */
-async function pickUid(base: string): Promise<number> {
-  const notes = await Promise.all((await listPlaces(base)).map(readNote));
-  const used = new Set<number | null | undefined>([...notes.map((note) => note?.uid), ...listUsedUids()]);
-  const count = LAST_UID - FIRST_UID + 1;
-  const start = createHash("sha256").update(resolve(base)).digest().readUInt32BE(0) % count;
-  for (let step = 0; step < count; step += 1) {
-    const uid = FIRST_UID + ((start + step) % count);
+const COUNT = LAST_UID - FIRST_UID + 1;
+
+/** The first free one from `start` on, and then from the first again. */
+function pickUid(start: number, used: ReadonlySet<number>): number {
+  for (let step = 0; step < COUNT; step += 1) {
+    const uid = FIRST_UID + ((start - FIRST_UID + step) % COUNT);
     if (!used.has(uid)) return uid;
   }
   throw new AppError("sandbox.unavailable", "every uid for sandboxes is taken; prune some");
@@ -31,6 +30,21 @@ async function pickUid(base: string): Promise<number> {
 /** One at a time, so that no two sandboxes get the same uid and no change of a note undoes another. */
 export function openNotes(base: string, isRoot: boolean): Notes {
   let noting: Promise<unknown> = Promise.resolve();
+  const avoided = new Set<number>();
+  /** Another installation on this machine counts from elsewhere. */
+  let start = FIRST_UID + (createHash("sha256").update(resolve(base)).digest().readUInt32BE(0) % COUNT);
+  /** By key. A sandbox keeps its uid, so each note is read once for it. */
+  let given = new Map<string, number>();
+  const nextUid = async (): Promise<number> => {
+    const places = await listPlaces(base);
+    const known = await Promise.all(
+      places.map(async (place) => [place.key, given.get(place.key) ?? (await readNote(place))?.uid ?? 0] as const),
+    );
+    given = new Map(known.filter(([, uid]) => uid > 0));
+    const uid = pickUid(start, new Set([...given.values(), ...avoided]));
+    start = uid + 1;
+    return uid;
+  };
   const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
     const next = noting.then(work);
     noting = next.catch(() => undefined);
@@ -44,7 +58,7 @@ export function openNotes(base: string, isRoot: boolean): Notes {
           labels: { ...spec.labels },
           limits: spec.limits,
           env: { ...spec.env },
-          uid: isRoot ? await pickUid(base) : null,
+          uid: isRoot ? await nextUid() : null,
           stopReason: null,
           isPaused: false,
           hasImage,
@@ -62,5 +76,6 @@ export function openNotes(base: string, isRoot: boolean): Notes {
         await writeNote(place, changed);
         return changed;
       }),
+    avoid: (uid) => void avoided.add(uid),
   };
 }

@@ -9,13 +9,15 @@ const fieldsOf = (stat: string): readonly string[] => stat.slice(stat.lastIndexO
 
 const readStat = (pid: number) => readFile(`/proc/${pid}/stat`, "utf8").catch(() => undefined);
 
+/** One that has ended stays in the table until its parent has seen it. */
+const isRunning = (stat: string): boolean => stat !== "" && !/^[ZX]$/.test(fieldsOf(stat)[0] ?? "");
+
 /** `noted` is the process's own /proc/.../stat, written when it started: a recycled pid has another start time. */
 export async function findAlive(noted: string): Promise<number | undefined> {
   const pid = Number.parseInt(noted, 10);
   const stat = Number.isInteger(pid) && pid > 1 ? await readStat(pid) : undefined;
   if (stat === undefined) return undefined;
-  const [before, now] = [fieldsOf(noted), fieldsOf(stat)];
-  return now[START_TIME_FIELD] === before[START_TIME_FIELD] && now[0] !== "Z" && now[0] !== "X" ? pid : undefined;
+  return fieldsOf(stat)[START_TIME_FIELD] === fieldsOf(noted)[START_TIME_FIELD] && isRunning(stat) ? pid : undefined;
 }
 
 export interface Resident {
@@ -78,16 +80,52 @@ const toKernelUids = (status: string): readonly number[] => {
 export const readKernelUids = async (pid: number): Promise<readonly number[]> =>
   toKernelUids(await readFile(`/proc/${pid}/status`, "utf8").catch(() => ""));
 
-/** Of everything that runs on this machine. Read in one go, like the processes above. */
-export function listUsedUids(): ReadonlySet<number> {
-  const uids = listPids().flatMap((pid) => {
-    try {
-      return toKernelUids(readFileSync(`/proc/${pid}/status`, "utf8"));
-    } catch {
-      return []; // expected: it has just ended
+const PIDS_AT_ONCE = 50;
+
+/** Who runs on this machine with which uids. In parts, because a large machine would hold up whatever else waits for this thread. */
+async function listByUid(): Promise<ReadonlyMap<number, readonly number[]>> {
+  const found = new Map<number, number[]>();
+  const pids = listPids();
+  for (let first = 0; first < pids.length; first += PIDS_AT_ONCE) {
+    for (const pid of pids.slice(first, first + PIDS_AT_ONCE)) {
+      try {
+        for (const uid of new Set(toKernelUids(readFileSync(`/proc/${pid}/status`, "utf8"))))
+          found.set(uid, [...(found.get(uid) ?? []), pid]);
+      } catch {
+        // expected: it has just ended
+      }
     }
-  });
-  return new Set(uids);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  return found;
+}
+
+async function isBelow(pid: number, ancestor: number): Promise<boolean> {
+  let one = pid;
+  while (one > 1 && one !== ancestor) one = Number(fieldsOf((await readStat(one)) ?? ") Z 0")[PARENT_FIELD]);
+  return one === ancestor;
+}
+
+/** Looks whether anybody outside of a sandbox has its uid. Those who ask while a look is taken share the next one, so that none is older than
+ *  its question. */
+export function openStrangers(): (uid: number, outer: number) => Promise<readonly number[]> {
+  let running: Promise<ReadonlyMap<number, readonly number[]>> | undefined;
+  let next: typeof running;
+  const look = (): NonNullable<typeof running> => {
+    if (running !== undefined) return (next ??= running.then(look, look));
+    next = undefined;
+    running = listByUid().finally(() => {
+      running = undefined;
+    });
+    return running;
+  };
+  return async (uid, outer) => {
+    const found = (await look()).get(uid) ?? [];
+    const others = await Promise.all(
+      found.map(async (pid) => !(await isBelow(pid, outer)) && isRunning((await readStat(pid)) ?? "")),
+    );
+    return found.filter((_, index) => others[index] === true);
+  };
 }
 
 /** A name for this process that no later one has, whatever its pid. */

@@ -1,10 +1,11 @@
-/** What programs look up in /etc, and no more (no shadow, no ssh, no machine-id): one directory of ours, written once per start. Measured: bound
+/** What programs look up in /etc, and no more (no shadow, no ssh, no machine-id): one directory of ours that follows the host's. Measured: bound
  *  one by one, these take 10 ms of every sandbox. */
 import { constants } from "node:fs";
 import { copyFile, lstat, mkdir, readdir, readlink, rename, rm, stat, symlink, utimes } from "node:fs/promises";
 import { join } from "node:path";
 
 const ETC = "/etc";
+const STALE_MS = 30_000;
 const SHOWN = [
   "alternatives",
   "ca-certificates",
@@ -57,11 +58,14 @@ async function copyOne(source: string, target: string, isTop: boolean): Promise<
     }
   }
   const given = own?.isSymbolicLink() === true ? await stat(source).catch(() => undefined) : own;
-  // What not everybody may read (private keys below ssl) is nothing for a sandbox, whoever runs this server.
-  if (given === undefined || (given.mode & constants.S_IROTH) === 0) return;
+  // What not everybody may read (private keys below ssl) is nothing for a sandbox, whoever runs this server. What is gone here is gone there:
+  // a certificate that nobody trusts any more too.
+  if (given === undefined || (given.mode & constants.S_IROTH) === 0)
+    return rm(target, { recursive: true, force: true });
   if (given.isDirectory()) {
     await mkdir(target, { recursive: true, mode: 0o755 });
-    for (const name of await readdir(source)) await copyOne(join(source, name), join(target, name), false);
+    const names = new Set([...(await readdir(source)), ...(await readdir(target))]);
+    for (const name of names) await copyOne(join(source, name), join(target, name), false);
   } else if (given.isFile()) {
     const kept = await lstat(target).catch(() => undefined);
     if (kept?.size === given.size && Math.trunc(kept.mtimeMs) === Math.trunc(given.mtimeMs)) return;
@@ -72,7 +76,33 @@ async function copyOne(source: string, target: string, isTop: boolean): Promise<
   }
 }
 
-/** Into `directory`, beside what stands there already. */
-export async function ensureShownEtc(directory: string): Promise<void> {
-  await Promise.all(SHOWN.map((name) => copyOne(join(ETC, name), join(directory, name), true)));
+/** Into `directory`, beside what else stands there; `source` is the host's. */
+export async function ensureShownEtc(directory: string, source = ETC): Promise<void> {
+  await Promise.all(SHOWN.map((name) => copyOne(join(source, name), join(directory, name), true)));
+}
+
+/** The first one waits until all is there. Later ones do not: what changed on the host is copied beside a sandbox's start, and seen by those
+ *  that stand too. */
+export function openShownEtc(directory: string): () => Promise<void> {
+  let written: Promise<void> | undefined;
+  let writtenMs = 0;
+  const write = async () => {
+    await ensureShownEtc(directory);
+    writtenMs = performance.now();
+  };
+  let following: Promise<void> | undefined;
+  return () => {
+    written ??= write().catch((error: unknown) => {
+      written = undefined;
+      throw error;
+    });
+    if (writtenMs > 0 && performance.now() - writtenMs > STALE_MS)
+      // Expected: a file that vanishes while it is copied. The next sandbox tries again.
+      following ??= write()
+        .catch(() => undefined)
+        .finally(() => {
+          following = undefined;
+        });
+    return written;
+  };
 }

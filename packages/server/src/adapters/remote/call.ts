@@ -32,6 +32,8 @@ export interface RemoteCall {
   /** Resolves when the other side says that it is ready. */
   readonly ready: Promise<void>;
   send(bytes: Uint8Array): void;
+  /** Resolves when what was sent has left, or cannot any more. */
+  drained(): Promise<void>;
   say(input: HostedInput): void;
   close(): void;
 }
@@ -42,7 +44,12 @@ const ANSWER_LIMIT_BYTES = 16 * 1024 * 1024;
 const UNREAD_LIMIT_BYTES = 8 * 1024 * 1024;
 
 /** Refusals that mean the same to our caller; every other one is the other Drover's trouble. */
-const PASSED: ReadonlySet<string> = new Set(["sandbox.rejected", "sandbox.unavailable", "file.not_found"]);
+const PASSED: ReadonlySet<string> = new Set([
+  "sandbox.rejected",
+  "sandbox.unavailable",
+  "file.not_found",
+  "port.not_answering",
+]);
 
 function toRefusal(code: string, message: string): AppError {
   if (PASSED.has(code)) return new AppError(code as ErrorCode, message);
@@ -135,6 +142,11 @@ export function openCall(options: RemoteOptions, request: HostedRequest, signal:
       for (let start = 0; start < bytes.length; start += HOSTED_FRAME_LIMIT_BYTES)
         send(bytes.subarray(start, start + HOSTED_FRAME_LIMIT_BYTES));
     },
+    drained: () =>
+      new Promise((resolve) => {
+        if (socket.readyState !== WebSocket.OPEN || socket.bufferedAmount === 0) return resolve();
+        socket.ping(undefined, undefined, () => resolve());
+      }),
     say: (input) => send(JSON.stringify(input)),
     close: () => socket.terminate(),
   };

@@ -34,6 +34,8 @@ export interface RuntimeSubject {
   readonly runtime: AgentRuntime;
   /** Makes an agent do as planned; `cwd` is where it will work. */
   prepare(plan: Plan, cwd: string): Promise<Prepared>;
+  /** Whether the agent has a message by now, where it takes longer than a line on its input; `home` is where it keeps things. */
+  readonly isTaken?: (home: string, content: string) => Promise<boolean>;
   /** What decides, besides capabilities, which scenarios are asked for. */
   readonly traits: {
     /** It asks a model, which the suite plays. */

@@ -112,6 +112,17 @@ export class Run {
     }
   }
 
+  /** Resolves when the agent has what it was sent: what ends a tool before that would race with it. */
+  async untilTaken(content: string): Promise<void> {
+    const { isTaken } = this.#subject;
+    let isThere = isTaken === undefined;
+    for (const deadline = performance.now() + FACT_LIMIT_MS; !isThere;) {
+      if (performance.now() > deadline) throw new Error(`not in time: the agent has ${content}`);
+      await new Promise((tell) => setTimeout(tell, LOOK_EVERY_MS));
+      isThere = (await isTaken?.(this.#order.home, content)) === true;
+    }
+  }
+
   untilCount(type: string, count = 1): Promise<void> {
     return this.until(`${count} of ${type}`, () => this.of(type).length >= count);
   }

@@ -17,6 +17,7 @@ export const STEER: readonly Scenario[] = [
     play: async (run) => {
       await run.untilFile("begun");
       run.send("Use the other door.");
+      await run.untilTaken("Use the other door.");
       await run.make("go");
       await run.untilCount("agent.waiting");
     },

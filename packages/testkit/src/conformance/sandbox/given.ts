@@ -29,7 +29,7 @@ export interface OpenedProvider {
 export interface ProviderPromise {
   readonly title: string;
   /** Kept only by providers that can do this. */
-  readonly needs?: keyof SandboxCapabilities;
+  readonly needs?: keyof SandboxCapabilities | "connect";
   readonly keep: (given: Given) => Promise<void>;
 }
 

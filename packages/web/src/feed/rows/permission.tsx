@@ -26,7 +26,7 @@ function Wanted({ row }: { readonly row: PermissionRow }) {
     return (
       <pre
         tabIndex={0}
-        role="region"
+        role="group"
         aria-label="Command"
         className="max-h-60 overflow-auto rounded-lg bg-sunken px-3 py-2 font-mono text-xs break-all whitespace-pre-wrap"
       >

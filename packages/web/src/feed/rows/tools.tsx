@@ -17,7 +17,7 @@ import { Json } from "../json.tsx";
 import { Markdown } from "../markdown.tsx";
 import { Output } from "../output.tsx";
 import { RowFrame, RowToggle } from "../row-frame.tsx";
-import { useOpen } from "../run-context.tsx";
+import { useOpen, useRunContext } from "../run-context.tsx";
 import { toToolLook, type ToolLook } from "./tool-look.ts";
 
 const PREVIEW_LINES = 6;
@@ -57,8 +57,23 @@ const Chevron = ({ isOpen }: { readonly isOpen: boolean }) => (
   />
 );
 
+const QUOTED_LINES = 8;
+
+/** What failed, in the words of the command itself. */
+const toQuestion = ({ command, call }: CommandRow): string =>
+  [
+    `\`${command}\` failed${call.exitCode === null ? "" : ` with ${call.exitCode}`}:`,
+    ...(call.output ?? "")
+      .trimEnd()
+      .split("\n")
+      .slice(-QUOTED_LINES)
+      .map((line) => `> ${line}`),
+    "Why is that, and what will you do about it?",
+  ].join("\n");
+
 export function Command({ row }: { readonly row: CommandRow }) {
   const [isOpen, toggle] = useOpen(row.seq);
+  const { mayAnswer, onAsk } = useRunContext();
   const { call } = row;
   return (
     <RowFrame row={row} icon={SquareTerminal} tone={call.isError ? "text-fail-ink" : "text-ink-2"}>
@@ -83,6 +98,15 @@ export function Command({ row }: { readonly row: CommandRow }) {
         <p className="mt-1 text-2xs text-ink-3">
           The worker cut this output; {plural(call.outputLength, "character")} were printed.
         </p>
+      )}
+      {call.isError && mayAnswer && onAsk !== undefined && (
+        <button
+          type="button"
+          onClick={() => onAsk(toQuestion(row))}
+          className="mt-1 inline-flex min-h-6 items-center rounded-md text-xs font-medium text-live-ink underline-offset-2 hover:underline"
+        >
+          Ask the agent about this
+        </button>
       )}
     </RowFrame>
   );
