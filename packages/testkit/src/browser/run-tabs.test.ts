@@ -140,6 +140,35 @@ test("changes are shown since the last look or between two events, and a file is
   expect(new URL(page.url()).search).toContain(`scope=between&from=${seq}&to=${seq}`);
 });
 
+test("with both sides shown, lines that came and lines that went are commented on", async ({
+  page,
+  product,
+  worker,
+}) => {
+  await worker.post(edit(1, "fold.ts", "gate"));
+  await page.goto(`${product.url}/sandboxes/${worker.id}?tab=changes&file=fold.ts`);
+  const patch = page.getByRole("table", { name: /^Patch of fold\.ts/ });
+  await patch.getByText("old gate").waitFor();
+  await page.getByRole("button", { name: "Both sides" }).click();
+  await page.getByRole("button", { name: "Both sides", pressed: true }).waitFor();
+  for (const [text, note] of [
+    ["old gate", "Why is it gone?"],
+    ["gate", "Which one?"],
+  ] as const) {
+    const side = patch.getByRole("cell").filter({ has: page.getByText(text, { exact: true }) });
+    await side.hover();
+    await side.getByRole("button", { name: "Comment on line 1" }).click();
+    await page.keyboard.type(note);
+  }
+  expect(await findViolations(page)).toEqual([]);
+  await page.getByRole("button", { name: "Send 2 comments" }).click();
+  await page.getByText("2 comments sent as one message").waitFor();
+  const [message] = await worker.receive();
+  expect(message?.content).toBe(
+    "Comments on your changes:\n\nfold.ts\n> old gate\nWhy is it gone?\n\nfold.ts:1\n> gate\nWhich one?",
+  );
+});
+
 test("the timeline lists turns and leads to their events; errors and changes are jumped to", async ({
   page,
   product,

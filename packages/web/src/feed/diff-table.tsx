@@ -46,21 +46,31 @@ export const DiffRow = memo(function DiffRow({
       <span role="cell" className="pr-3 break-all whitespace-pre-wrap">
         {line.text}
         {onComment !== undefined && line.kind !== "hunk" && line.kind !== "note" && (
-          <button
-            type="button"
-            tabIndex={-1}
-            aria-label={`Comment on line ${line.newLine ?? line.oldLine ?? ""}`}
-            title="Comment on this line"
-            onClick={() => onComment(line)}
-            className="absolute top-0 left-0 grid size-5 place-items-center rounded bg-solid text-on-solid opacity-0 group-hover/line:opacity-100 focus-visible:opacity-100"
-          >
-            <MessageSquarePlus size={12} aria-hidden />
-          </button>
+          <CommentButton line={line} onComment={onComment} />
         )}
       </span>
     </div>
   );
 });
+
+interface CommentButtonProps {
+  readonly line: DiffLine;
+  readonly onComment: (line: DiffLine) => void;
+}
+
+/** Over the number of the line that the pointer is at. */
+export const CommentButton = ({ line, onComment }: CommentButtonProps) => (
+  <button
+    type="button"
+    tabIndex={-1}
+    aria-label={`Comment on line ${line.newLine ?? line.oldLine ?? ""}`}
+    title="Comment on this line"
+    onClick={() => onComment(line)}
+    className="absolute top-0 left-0 grid size-5 place-items-center rounded bg-solid text-on-solid opacity-0 group-hover/line:opacity-100 focus-visible:opacity-100"
+  >
+    <MessageSquarePlus size={12} aria-hidden />
+  </button>
+);
 
 export function DiffTable({ lines, label }: { readonly lines: readonly DiffLine[]; readonly label: string }) {
   return (

@@ -205,7 +205,11 @@ function Patch({ at, sandboxId, step, isOnly, onComment, onStops }: PatchProps) 
   }, [at, drawn, onStops]);
 
   const draw = (one: DiffLine | DiffPair, n: number): ReactElement =>
-    "kind" in one ? <DiffRow key={n} line={one} onComment={onComment} /> : <SplitRow key={n} pair={one} />;
+    "kind" in one ? (
+      <DiffRow key={n} line={one} onComment={onComment} />
+    ) : (
+      <SplitRow key={n} pair={one} onComment={onComment} />
+    );
   const label = `Patch of ${edit.path}, ${formatClock(row.at)}`;
   return (
     <article

@@ -1,6 +1,7 @@
 /** One line of a patch with both sides beside each other. */
 import type { DiffLine, DiffPair } from "@drover/contract/views";
 import { memo } from "react";
+import { CommentButton } from "../feed/diff-table.tsx";
 import { cx } from "../ui/class-names.ts";
 
 const LOOKS: Partial<Record<DiffLine["kind"], string>> = { added: "bg-add", removed: "bg-cut" };
@@ -9,7 +10,12 @@ const SIGNS: Partial<Record<DiffLine["kind"], readonly [string, string]>> = {
   removed: ["−", "removed"],
 };
 
-export const SplitRow = memo(function SplitRow({ pair: { left, right } }: { readonly pair: DiffPair }) {
+interface SplitRowProps {
+  readonly pair: DiffPair;
+  readonly onComment: (line: DiffLine) => void;
+}
+
+export const SplitRow = memo(function SplitRow({ pair: { left, right }, onComment }: SplitRowProps) {
   const line = left ?? right;
   if (line !== undefined && line.kind !== "context" && line.kind !== "added" && line.kind !== "removed")
     return (
@@ -19,8 +25,9 @@ export const SplitRow = memo(function SplitRow({ pair: { left, right } }: { read
     );
   return (
     <div role="row" className="grid grid-cols-2">
-      <Half line={left} number={left?.oldLine ?? null} />
-      <Half line={right} number={right?.newLine ?? null} isRight />
+      {/* A line that did not change stands on both sides and is commented on once. */}
+      <Half line={left} number={left?.oldLine ?? null} onComment={left?.kind === "removed" ? onComment : undefined} />
+      <Half line={right} number={right?.newLine ?? null} isRight onComment={onComment} />
     </div>
   );
 });
@@ -29,15 +36,16 @@ interface HalfProps {
   readonly line: DiffLine | undefined;
   readonly number: number | null;
   readonly isRight?: boolean;
+  readonly onComment: ((line: DiffLine) => void) | undefined;
 }
 
-function Half({ line, number, isRight = false }: HalfProps) {
+function Half({ line, number, isRight = false, onComment }: HalfProps) {
   const [sign, word] = SIGNS[line?.kind ?? "context"] ?? ["", ""];
   return (
     <span
       role="cell"
       className={cx(
-        "grid min-w-0 grid-cols-[2.6rem_1.2rem_1fr]",
+        "group/line relative grid min-w-0 grid-cols-[2.6rem_1.2rem_1fr]",
         isRight && "border-l border-line",
         line === undefined ? "bg-sunken" : LOOKS[line.kind],
       )}
@@ -48,6 +56,7 @@ function Half({ line, number, isRight = false }: HalfProps) {
         <span className="sr-only">{word}</span>
       </span>
       <span className="pr-3 break-all whitespace-pre-wrap">{line?.text}</span>
+      {line !== undefined && onComment !== undefined && <CommentButton line={line} onComment={onComment} />}
     </span>
   );
 }
