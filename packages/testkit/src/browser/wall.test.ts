@@ -61,6 +61,61 @@ test("a sandbox is looked into and written to without leaving the wall, by keybo
   await peek.getByText("I am number 1.").waitFor();
 });
 
+test("tiles are selected by keyboard, told and stopped together; Escape lets go of them, and compact ones are smaller", async ({
+  page,
+  product,
+}) => {
+  const workers = [
+    await product.startWorker({ prompt: "Shorn first" }),
+    await product.startWorker({ prompt: "Shorn next" }),
+    await product.startWorker({ prompt: "Keeps its wool" }),
+  ];
+  for (const worker of workers) await worker.post(say("grazing"));
+  await page.goto(product.url);
+  const tiles = page.locator("[data-sandbox]");
+  const tile = (title: string) => tiles.filter({ hasText: title });
+  const bar = page.getByRole("toolbar", { name: "Selected sandboxes" });
+  await tile("Shorn first").getByRole("link").focus();
+  await page.keyboard.press("x");
+  await tile("Shorn next").hover();
+  await tile("Shorn next").getByRole("checkbox", { name: "Select Shorn next" }).check();
+  await bar.getByText("2 selected").waitFor();
+  expect(await findViolations(page)).toEqual([]);
+  await page.keyboard.press("Escape");
+  await bar.waitFor({ state: "detached" });
+  expect(await page.getByRole("checkbox", { checked: true }).count()).toBe(0);
+
+  await tile("Shorn first").getByRole("link").focus();
+  await page.keyboard.press("x");
+  await tile("Shorn next").getByRole("link").focus();
+  await page.keyboard.press("x");
+  await bar.getByRole("button", { name: "Message 2" }).click();
+  await page.getByRole("dialog").getByRole("textbox", { name: "Message" }).fill("Hold still");
+  await page.getByRole("dialog").getByRole("button", { name: "Send" }).click();
+  const told = await Promise.all(workers.slice(0, 2).map((worker) => worker.receive()));
+  expect(told.map(([message]) => message?.content)).toEqual(["Hold still", "Hold still"]);
+  await bar.getByRole("button", { name: "Terminate 2" }).click();
+  const question = page.getByRole("alertdialog");
+  await question.waitFor();
+  await page.keyboard.press("Escape");
+  await question.waitFor({ state: "detached" });
+  // Escape answered the question and nothing else.
+  await bar.getByRole("button", { name: "Terminate 2" }).click();
+  await question.getByRole("button", { name: "Terminate" }).click();
+  await eventually(() => tile("Shorn").count()).toBe(0);
+  await bar.waitFor({ state: "detached" });
+
+  const kept = tile("Keeps its wool");
+  const readHeight = async () => (await kept.boundingBox())?.height ?? 0;
+  const before = await readHeight();
+  await page.goto(`${product.url}/settings`);
+  await page.getByRole("group", { name: "Density" }).getByText("Compact").click();
+  await page.goto(product.url);
+  await kept.waitFor();
+  expect(await readHeight()).toBeLessThan(before);
+  expect(await findViolations(page)).toEqual([]);
+});
+
 test("a budget is set, seen and taken away; a vendor's key goes in and never comes out", async ({ page, product }) => {
   const client = createClient({ baseUrl: product.url, token: ADMIN_TOKEN });
   await page.goto(`${product.url}/costs`);

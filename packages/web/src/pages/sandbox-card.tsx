@@ -14,14 +14,18 @@ import { Liveness } from "../ui/liveness.tsx";
 import { StateBadge } from "../ui/state-badge.tsx";
 import { UnsafeBadge } from "../ui/unsafe-badge.tsx";
 import { PeekButton } from "./peek-button.tsx";
+import { PickBox } from "./pick-box.tsx";
 
 interface CardProps {
   readonly sandbox: Sandbox;
   readonly project: string | undefined;
+  readonly isPicked: boolean;
+  /** Absent for whoever may only look. */
+  readonly onPick: ((id: string, isRange: boolean) => void) | undefined;
   readonly onPeek: (id: string) => void;
 }
 
-export const SandboxCard = memo(function SandboxCard({ sandbox, project, onPeek }: CardProps) {
+export const SandboxCard = memo(function SandboxCard({ sandbox, project, isPicked, onPick, onPeek }: CardProps) {
   const entry = useFleet((fleet) => fleet[sandbox.id]);
   const facts = [project, sandbox.runtime ?? sandbox.provider, sandbox.branch].filter(
     (fact) => fact !== undefined && fact !== null,
@@ -29,7 +33,10 @@ export const SandboxCard = memo(function SandboxCard({ sandbox, project, onPeek 
   return (
     <li
       data-sandbox={sandbox.id}
-      className="group relative flex h-56 flex-col rounded-2xl border border-line bg-surface p-4 shadow-card transition-[border-color,transform] hover:border-line-strong has-focus-visible:border-live"
+      className={cx(
+        "group relative flex h-(--tile) flex-col rounded-2xl border bg-surface p-(--tile-pad) shadow-card transition-[border-color,transform] has-focus-visible:border-live",
+        isPicked ? "border-live ring-1 ring-live" : "border-line hover:border-line-strong",
+      )}
     >
       <div className="flex items-center gap-2">
         <StateBadge state={sandbox.state} />
@@ -38,6 +45,17 @@ export const SandboxCard = memo(function SandboxCard({ sandbox, project, onPeek 
         <GuardianMark sandboxId={sandbox.id} />
         <span className="flex-1" />
         <Beats entry={entry} />
+        {onPick !== undefined && (
+          <PickBox
+            sandbox={sandbox}
+            isPicked={isPicked}
+            onPick={onPick}
+            className={cx(
+              "-my-1 size-7 group-hover:opacity-100 has-focus-visible:opacity-100 max-md:hidden",
+              !isPicked && "opacity-0",
+            )}
+          />
+        )}
         <PeekButton title={toTitle(sandbox)} onPeek={() => onPeek(sandbox.id)} />
       </div>
       <h2 className="mt-2.5 line-clamp-2 font-semibold tracking-tight text-pretty break-words">
@@ -121,12 +139,12 @@ function Beats({ entry }: { readonly entry: FleetEntry | undefined }) {
 export function CardSkeletons() {
   return (
     <div
-      className="grid grid-cols-1 gap-3.5 sm:grid-cols-[repeat(auto-fill,minmax(21rem,1fr))]"
+      className="grid grid-cols-1 gap-(--tile-gap) sm:grid-cols-[repeat(auto-fill,minmax(var(--tile-wide),1fr))]"
       role="status"
       aria-label="Loading sandboxes"
     >
       {Array.from({ length: 6 }, (_, n) => (
-        <div key={n} className="skeleton h-56 rounded-2xl!" />
+        <div key={n} className="skeleton h-(--tile) rounded-2xl!" />
       ))}
     </div>
   );

@@ -1,6 +1,7 @@
 /** Which listed sandbox is looked into without leaving the list: by Space, and it follows the focus from then on. */
 import { useEffect, useState } from "react";
 import { useKeys } from "../app/keys.ts";
+import { useEscape } from "./use-escape.ts";
 
 const idOf = (target: EventTarget | null): string | undefined =>
   target instanceof Element ? target.closest<HTMLElement>("[data-sandbox]")?.dataset["sandbox"] : undefined;
@@ -27,16 +28,6 @@ export function usePeek(): PeekState {
     document.addEventListener("focusin", follow);
     return () => document.removeEventListener("focusin", follow);
   }, []);
-  // Not an action of the table: whoever holds `close` there may be above or below this page.
-  useEffect(() => {
-    if (id === undefined) return undefined;
-    const close = ({ key, target }: KeyboardEvent) => {
-      const isInField = target instanceof Element && target.matches("textarea, input, [popover] *");
-      if (key === "Escape" && !isInField && document.querySelector("[role=dialog]:not([popover])") === null)
-        open(undefined);
-    };
-    document.addEventListener("keydown", close);
-    return () => document.removeEventListener("keydown", close);
-  }, [id]);
+  useEscape(id !== undefined, () => open(undefined));
   return { id, open };
 }

@@ -8,6 +8,7 @@ import { formatAge, formatCost, formatCount, formatSpan } from "../data/format.t
 import { useNow } from "../data/now.ts";
 import { toTitle } from "../data/sandbox-title.ts";
 import { PeekButton } from "../pages/peek-button.tsx";
+import { PickBox } from "../pages/pick-box.tsx";
 import { cx } from "../ui/class-names.ts";
 import { GuardianMark } from "../ui/guardian-mark.tsx";
 import { Liveness } from "../ui/liveness.tsx";
@@ -52,17 +53,7 @@ export const SandboxLine = memo(function SandboxLine({ sandbox, project, isPicke
       )}
     >
       {onPick !== undefined && (
-        <label className="relative z-10 -m-2 grid size-9 shrink-0 cursor-pointer place-items-center">
-          <input
-            type="checkbox"
-            className="size-4 accent-live-ink"
-            aria-label={`Select ${toTitle(sandbox)}`}
-            checked={isPicked}
-            onChange={({ nativeEvent }) =>
-              onPick(sandbox.id, nativeEvent instanceof MouseEvent && nativeEvent.shiftKey)
-            }
-          />
-        </label>
+        <PickBox sandbox={sandbox} isPicked={isPicked} onPick={onPick} className="-m-2 size-9" />
       )}
       <div className="flex w-30 shrink-0 flex-col items-start gap-0.5 max-sm:w-auto max-sm:flex-row max-sm:items-center max-sm:gap-2">
         <StateBadge state={sandbox.state} />

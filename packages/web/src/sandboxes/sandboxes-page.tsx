@@ -3,7 +3,7 @@ import { SandboxState } from "@drover/contract";
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { X } from "lucide-react";
-import { lazy, Suspense, useDeferredValue, useMemo, useRef, useState } from "react";
+import { lazy, Suspense, useDeferredValue, useMemo, useState } from "react";
 import { useKeys } from "../app/keys.ts";
 import { formatCount, plural } from "../data/format.ts";
 import { projectsQuery, sandboxCountsQuery, sandboxesQuery } from "../data/queries.ts";
@@ -11,12 +11,12 @@ import { useMay } from "../data/use-may.ts";
 import { NewSandboxButton } from "../pages/new-sandbox-button.tsx";
 import { NoSandbox } from "../pages/no-sandbox.tsx";
 import { usePeek } from "../pages/use-peek.ts";
+import { useSelection } from "../pages/use-selection.ts";
 import { walkSandboxes } from "../pages/walk-sandboxes.ts";
 import { parseSandboxesSearch, type SandboxesSearch } from "../search-params.ts";
 import { Button } from "../ui/button.tsx";
 import { Empty } from "../ui/empty.tsx";
 import { Kbd } from "../ui/kbd.tsx";
-import { notify } from "../ui/notify.ts";
 import { Page } from "../ui/page.tsx";
 import { Problem } from "../ui/problem.tsx";
 import { SearchField } from "../ui/search-field.tsx";
@@ -36,25 +36,6 @@ const FILTERS = [
   { label: "Failed", states: ["failed"] },
   { label: "Ended", states: ["cancelled", "terminated"] },
 ] as const satisfies readonly { readonly label: string; readonly states: readonly SandboxState[] }[];
-
-/** What is selected stays selected while the list changes; what left the list is not acted on. */
-function useSelection(listed: readonly string[]) {
-  const [picked, setPicked] = useState<ReadonlySet<string>>(new Set());
-  const last = useRef<string>(undefined);
-  /** With Shift, everything from the one before to this one. */
-  const toggle = (id: string, isRange = false) => {
-    const [from, to] = [listed.indexOf(last.current ?? ""), listed.indexOf(id)];
-    last.current = id;
-    setPicked((old) => {
-      const next = new Set(old);
-      if (isRange && from !== -1)
-        for (const one of listed.slice(Math.min(from, to), Math.max(from, to) + 1)) next.add(one);
-      else if (!next.delete(id)) next.add(id);
-      return next;
-    });
-  };
-  return { picked, toggle, set: (ids: readonly string[]) => setPicked(new Set(ids)) };
-}
 
 const useStates = (named: string): readonly SandboxState[] =>
   useMemo(() => {
@@ -83,30 +64,17 @@ export function SandboxesPage() {
     return states.length === 0 ? all : all.filter((sandbox) => states.includes(sandbox.state));
   }, [list.data, states]);
   const { shown, waiting, release, hold } = useHeldOrder(items, `${state ?? ""} ${project ?? ""} ${asked ?? ""}`);
-  const { picked, toggle, set } = useSelection(shown.map(({ id }) => id));
-  const selected = shown.filter(({ id }) => picked.has(id));
   const peek = usePeek();
   const peeked = shown.find(({ id }) => id === peek.id);
+  const { picked, selected, toggle, clear } = useSelection({
+    listed: shown,
+    mayOperate,
+    isCovered: peeked !== undefined,
+  });
   const isFiltered = state !== undefined || q !== undefined || project !== undefined;
   const change = (part: { [K in keyof SandboxesSearch]?: SandboxesSearch[K] | undefined }) =>
     void navigate({ search: (old) => parseSandboxesSearch({ ...old, ...part }), replace: true });
-  const focused = () =>
-    (document.activeElement as HTMLElement | null)?.closest<HTMLElement>("[data-sandbox]")?.dataset["sandbox"];
-
-  useKeys({
-    nextSandbox: () => walkSandboxes(1),
-    previousSandbox: () => walkSandboxes(-1),
-    selectSandbox: () => {
-      const id = focused();
-      if (mayOperate && id !== undefined) toggle(id);
-    },
-    selectAll: () => mayOperate && set(selected.length === shown.length ? [] : shown.map(({ id }) => id)),
-    compareTwo: () => {
-      const [a, b] = selected;
-      if (selected.length !== 2) notify.bad("Select two sandboxes to compare them.");
-      else void navigate({ to: "/compare", search: { a: a?.id ?? "", b: b?.id ?? "" } });
-    },
-  });
+  useKeys({ nextSandbox: () => walkSandboxes(1), previousSandbox: () => walkSandboxes(-1) });
 
   return (
     <Page
@@ -237,7 +205,7 @@ export function SandboxesPage() {
           </div>
         )}
       </div>
-      {selected.length > 0 && <BulkBar selected={selected} onClear={() => set([])} />}
+      {selected.length > 0 && <BulkBar selected={selected} onClear={clear} />}
       <Suspense>{isCreating && <NewExternal isOpen onClose={() => setCreating(false)} />}</Suspense>
     </Page>
   );

@@ -58,7 +58,7 @@ export function Appearance() {
             onChange={(contrast) => usePreferences.setState({ contrast })}
           />
         </Setting>
-        <Setting name="Density" text="How close the rows of runs and lists stand.">
+        <Setting name="Density" text="How close tiles, lines and events stand.">
           <Choice
             label="Density"
             value={preferences.density}

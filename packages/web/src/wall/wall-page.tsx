@@ -13,6 +13,7 @@ import { useMay } from "../data/use-may.ts";
 import { NewSandboxButton } from "../pages/new-sandbox-button.tsx";
 import { CardSkeletons, SandboxCard } from "../pages/sandbox-card.tsx";
 import { usePeek } from "../pages/use-peek.ts";
+import { useSelection } from "../pages/use-selection.ts";
 import { walkGrid, walkSandboxes } from "../pages/walk-sandboxes.ts";
 import { Button } from "../ui/button.tsx";
 import { Problem } from "../ui/problem.tsx";
@@ -22,6 +23,7 @@ import { useNeeds } from "./needs.ts";
 const NewExternal = lazy(() => import("../pages/new-external.tsx").then((module) => ({ default: module.NewExternal })));
 const NoSandbox = lazy(() => import("../pages/no-sandbox.tsx").then((module) => ({ default: module.NoSandbox })));
 const Peek = lazy(() => import("../pages/peek.tsx").then((module) => ({ default: module.Peek })));
+const BulkBar = lazy(() => import("../sandboxes/bulk-bar.tsx").then((module) => ({ default: module.BulkBar })));
 const NeedsYou = lazy(() => import("./needs-you.tsx").then((module) => ({ default: module.NeedsYou })));
 
 const NONE: readonly Sandbox[] = [];
@@ -54,6 +56,8 @@ export function WallPage() {
   }, [needs.length]);
   const peek = usePeek();
   const peeked = all.find(({ id }) => id === peek.id);
+  const listed = useMemo(() => groups.flatMap(([, own]) => own), [groups]);
+  const { picked, selected, toggle, clear } = useSelection({ listed, mayOperate, isCovered: peeked !== undefined });
   useKeys({ nextSandbox: () => walkSandboxes(1), previousSandbox: () => walkSandboxes(-1) });
   return (
     <div className="flex h-full min-h-0">
@@ -120,19 +124,22 @@ export function WallPage() {
               <ul
                 aria-label={name === "" ? "Open sandboxes" : `Open sandboxes of ${name}`}
                 onKeyDown={(event) => walkGrid(event.key) && event.preventDefault()}
-                className="grid grid-cols-1 gap-3.5 sm:grid-cols-[repeat(auto-fill,minmax(21rem,1fr))]"
+                className="grid grid-cols-1 gap-(--tile-gap) sm:grid-cols-[repeat(auto-fill,minmax(var(--tile-wide),1fr))]"
               >
                 {own.map((sandbox) => (
                   <SandboxCard
                     key={sandbox.id}
                     sandbox={sandbox}
                     project={nameOf.get(sandbox.project_id)}
+                    isPicked={picked.has(sandbox.id)}
+                    onPick={mayOperate ? toggle : undefined}
                     onPeek={peek.open}
                   />
                 ))}
               </ul>
             </section>
           ))}
+          <Suspense>{selected.length > 0 && <BulkBar selected={selected} onClear={clear} />}</Suspense>
         </div>
       </div>
       <Suspense>
