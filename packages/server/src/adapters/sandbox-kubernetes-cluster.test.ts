@@ -224,7 +224,10 @@ describe("in a cluster", () => {
     const spec = toSpec();
     const release = emulator.faults.holdStart();
     const first = make(spec);
-    await untilFact("it is being made", async () => (await provider.list(spec.labels, signal)).length === 1);
+    await untilFact("it is being made", async () => {
+      const [found] = await provider.list(spec.labels, signal);
+      return found !== undefined && (await provider.info(found, signal)) !== undefined;
+    });
     const second = (await open(emulator)).ensure(spec, signal);
     const [made] = await provider.list(spec.labels, signal);
     expect(await provider.info(made!, signal)).toMatchObject({ state: "stopped", reason: "ContainerCreating" });
@@ -297,6 +300,17 @@ describe("in a cluster", () => {
     expect(deletions[0]?.body).toMatchObject({ gracePeriodSeconds: 1, preconditions: { uid: expect.any(String) } });
   });
 
+  test("a policy whose pod is gone is found and can be removed", async () => {
+    const spec = toSpec();
+    const ref = await provider.ensure(spec, signal);
+    emulator.faults.next({ method: "DELETE", path: /\/networkpolicies\//, status: "reset" });
+    await expect(provider.destroy(ref, signal)).rejects.toEqual(refusal("sandbox.unavailable"));
+    expect(await provider.info(ref, signal)).toBeUndefined();
+    expect(await provider.list(spec.labels, signal)).toEqual([ref]);
+    await provider.destroy(ref, signal);
+    expect(await provider.list(spec.labels, signal)).toEqual([]);
+  });
+
   test("a pod of the same name that is not ours is left alone", async () => {
     const spec = toSpec();
     const ref = await provider.ensure(spec, signal);
@@ -330,7 +344,7 @@ describe("in a cluster", () => {
     const [first] = await stream.take(1).toArray();
     expect(String(first)).toBe("there and back");
     stream.destroy();
-    await expect(provider.connect!(ref, 1, signal)).rejects.toEqual(refusal("sandbox.unavailable"));
+    await expect(provider.connect!(ref, 1, signal)).rejects.toEqual(refusal("port.not_answering"));
   });
 });
 

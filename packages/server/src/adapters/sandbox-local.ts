@@ -49,7 +49,8 @@ import { openShownEtc } from "./local/shown-etc.ts";
 import { startWatchdog } from "./local/watchdog.ts";
 import { openWarmPool } from "./warm-pool.ts";
 
-const READY_LIMIT_MS = 20_000;
+/** Ends one that hangs; on a machine with more work than processors a start may take long and is no failure. */
+const READY_LIMIT_MS = 60_000;
 /** Until bubblewrap has its uid. */
 const LOOK_EVERY_MS = 2;
 /** A supervisor that was stopped from inside must not hold up whoever looks at all sandboxes. */

@@ -51,12 +51,14 @@ function toArguments(pod: V1Pod, container: V1Container, directory: string): rea
     ["--symlink", "usr/lib", "/lib", "--symlink", "usr/lib64", "/lib64"],
     ["--proc", "/proc", "--ro-bind", "/proc/sys", "/proc/sys", "--dev", "/dev"],
     ...files.map((file) => ["--ro-bind-try", file, file]),
-    ["--ro-bind", ROOT, ROOT, "--ro-bind", node, node, "--bind", join(directory, "run"), "/run"],
+    ["--bind", join(directory, "run"), "/run"],
     ...(container.volumeMounts ?? []).map((mount) => [
       "--bind",
       join(directory, "volumes", mount.name),
       mount.mountPath,
     ]),
+    // After the volumes, which would hide a checkout below /tmp.
+    ["--ro-bind", ROOT, ROOT, "--ro-bind", node, node],
     container.securityContext?.readOnlyRootFilesystem === true ? ["--remount-ro", "/"] : [],
     ["--", process.execPath, SHIM, "/run/shim.sock"],
   ].flat();

@@ -21,24 +21,42 @@ const Report = z.object({
   isOomKilled: z.boolean(),
 });
 
-function toRef(pod: V1Pod): SandboxRef | undefined {
-  const kept = parseAnnotations(pod.metadata?.annotations);
-  const id = pod.metadata?.name;
+type Named = Pick<V1Pod, "metadata">;
+interface Page {
+  readonly items: readonly Named[];
+  readonly metadata?: { readonly _continue?: string };
+}
+
+function toRef({ metadata }: Named): SandboxRef | undefined {
+  const kept = parseAnnotations(metadata?.annotations);
+  const id = metadata?.name;
   return kept === undefined || id === undefined ? undefined : { key: kept.key, id, labels: kept.labels };
 }
 
-export async function listRefs(client: Client, labels: Labels, signal: AbortSignal): Promise<readonly SandboxRef[]> {
-  const refs: SandboxRef[] = [];
+async function readPages(readPage: (next: { readonly _continue?: string }) => Promise<Page>): Promise<Named[]> {
+  const found: Named[] = [];
   let next: string | undefined;
   do {
-    const request = { namespace: client.namespace, labelSelector: toSelector(labels), limit: PAGE_SIZE };
-    const page = await client.call(signal, (given) =>
-      client.pods.listNamespacedPod({ ...request, ...(next !== undefined && { _continue: next }) }, given),
-    );
-    refs.push(...page.items.flatMap((pod) => toRef(pod) ?? []));
+    const page = await readPage(next === undefined ? {} : { _continue: next });
+    found.push(...page.items);
     next = page.metadata?._continue;
   } while (next !== undefined && next !== "");
-  return refs;
+  return found;
+}
+
+/** Also policies without a pod: one is made before its pod and removed after it, so a server that died in between left it alone, and who
+ *  cleans up has to find it. */
+export async function listRefs(client: Client, labels: Labels, signal: AbortSignal): Promise<readonly SandboxRef[]> {
+  const wanted = { namespace: client.namespace, labelSelector: toSelector(labels), limit: PAGE_SIZE };
+  const policies = await readPages((next) =>
+    client.call(signal, (given) => client.policies.listNamespacedNetworkPolicy({ ...wanted, ...next }, given)),
+  );
+  const pods = await readPages((next) =>
+    client.call(signal, (given) => client.pods.listNamespacedPod({ ...wanted, ...next }, given)),
+  );
+  const names = new Set(pods.map(({ metadata }) => metadata?.name));
+  const left = policies.filter(({ metadata }) => !names.has(metadata?.name));
+  return [...pods, ...left].flatMap((object) => toRef(object) ?? []);
 }
 
 /** As the pod has them now; what runs processes of a pod is a setting of its node, of which the cluster tells nothing. */
