@@ -61,6 +61,29 @@ test("a chart is read by keyboard: the arrows move one crosshair over all of the
     .waitFor();
 });
 
+test("figures that are paused stay as they are and say of when; then they go on", async ({ page, product }) => {
+  await page.clock.install();
+  let asked = 0;
+  page.on("request", (request) => {
+    if (request.url().endsWith("/monitor/dashboard")) asked += 1;
+  });
+  await page.goto(`${product.url}/monitor`);
+  await page
+    .getByTestId("figures")
+    .getByRole("link", { name: /^\d+ ?agents at work/ })
+    .waitFor();
+  await page.getByRole("button", { name: "Pause the figures" }).click();
+  await page.getByText(/^as of \d\d:\d\d:\d\d$/).waitFor();
+  const before = asked;
+  await page.clock.fastForward(60_000);
+  expect(asked).toBe(before);
+  await page.getByRole("button", { name: "Go on" }).click();
+  await eventually(() => asked).toBeGreaterThan(before);
+  const after = asked;
+  await page.clock.fastForward(60_000);
+  await eventually(() => asked).toBeGreaterThan(after);
+});
+
 test("a rule over a figure is made, switched off and taken away", async ({ page, product }) => {
   const client = createClient({ baseUrl: product.url, token: ADMIN_TOKEN });
   await page.goto(`${product.url}/monitor?tab=alerts`);

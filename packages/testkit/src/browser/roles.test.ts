@@ -5,7 +5,7 @@ import { ADMIN_TOKEN, eventually, test } from "./browser.ts";
 import { say } from "./fake-worker.ts";
 
 const ACTIONS =
-  /^(New|Create|Terminate|Pause|Resume|Allow|Refuse|Approve|Reject|Retry|Cancel|Merge|Install|Remove|Edit|Change|Add key|Revoke|Seen|Move|Run the demo|Bring|Fork|Share|Look into|Switch o)\b/;
+  /^(New|Create|Terminate|Pause(?! the figures)|Resume|Allow|Refuse|Approve|Reject|Retry|Cancel|Merge|Install|Remove|Edit|Change|Add key|Revoke|Seen|Move|Run the demo|Bring|Fork|Share|Look into|Switch o)\b/;
 
 test("a viewer walks through every page and meets no action, no checkbox and no refusal", async ({ open, product }) => {
   const client = createClient({ baseUrl: product.url, token: ADMIN_TOKEN });

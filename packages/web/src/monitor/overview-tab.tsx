@@ -1,25 +1,60 @@
 /** How the whole stands, in figures that lead to what is behind them. */
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import type { ReactNode } from "react";
-import { formatAge, formatCount } from "../data/format.ts";
+import { CirclePause, Play } from "lucide-react";
+import { useEffect, type ReactNode } from "react";
+import { formatAge, formatClock, formatCount } from "../data/format.ts";
 import { useNow } from "../data/now.ts";
+import { queryClient } from "../data/queries.ts";
 import { Section } from "../pages/section.tsx";
+import { Button } from "../ui/button.tsx";
 import { cx } from "../ui/class-names.ts";
 import { Empty } from "../ui/empty.tsx";
 import { Problem } from "../ui/problem.tsx";
 import { Charts } from "./charts.tsx";
-import { dashboardQuery, healthQuery } from "./queries.ts";
+import { dashboardQuery, healthQuery, useHold } from "./queries.ts";
 import { Score, SystemBadge, toWords } from "./words.tsx";
 
+const release = () => useHold.setState({ isHeld: false });
+
 export function OverviewTab() {
+  // Read here, so that everything below learns at once that the clock has stopped or goes on.
+  const isHeld = useHold((hold) => hold.isHeld);
+  useEffect(() => release, []);
   return (
     <>
-      <Standing />
+      <div className="flex flex-wrap items-center justify-between gap-x-5 gap-y-2">
+        <Standing />
+        <Hold isHeld={isHeld} />
+      </div>
       <Figures />
       <Charts />
       <Signs />
     </>
+  );
+}
+
+function Hold({ isHeld }: { readonly isHeld: boolean }) {
+  const { dataUpdatedAt: readAt } = useQuery(dashboardQuery);
+  const goOn = () => {
+    release();
+    void queryClient.invalidateQueries({ queryKey: ["monitor"] });
+  };
+  return (
+    <div className="flex items-center gap-3 text-xs text-ink-3">
+      <span role="status" className="tabular-nums">
+        {isHeld && readAt > 0 && `as of ${formatClock(new Date(readAt).toISOString())}`}
+      </span>
+      {isHeld ? (
+        <Button size="small" onClick={goOn}>
+          <Play size={13} /> Go on
+        </Button>
+      ) : (
+        <Button size="small" aria-label="Pause the figures" onClick={() => useHold.setState({ isHeld: true })}>
+          <CirclePause size={13} /> Pause
+        </Button>
+      )}
+    </div>
   );
 }
 
@@ -28,7 +63,7 @@ function Standing() {
   const now = useNow();
   if (health.isError)
     return <Problem error={health.error} what="The health could not be read" onRetry={() => void health.refetch()} />;
-  if (health.data === undefined) return <div className="skeleton h-10" />;
+  if (health.data === undefined) return <div className="skeleton h-10 flex-1" />;
   const { average_alignment: alignment, agents_need_steering: steering, last_analysis: last } = health.data;
   return (
     <div className="flex flex-wrap items-center gap-x-5 gap-y-2" data-testid="standing">

@@ -1,21 +1,32 @@
 /** What the monitor's pages read: again and again while somebody looks, and at once when the stream tells of it. */
 import { queryOptions } from "@tanstack/react-query";
+import { create } from "zustand";
 import { client } from "../data/client.ts";
 import type { MonitorRange } from "../search-params.ts";
 
 const EVERY_MS = 10_000;
 const SHOWN = 100;
 
+/** Whether the figures of the overview are to stay as they are. */
+export const useHold = create<{ readonly isHeld: boolean }>()(() => ({ isHeld: false }));
+
+/** While held nothing is read again, neither by the clock nor because the stream tells of it; what was never read is read once. */
+const UNLESS_HELD = {
+  refetchInterval: () => !useHold.getState().isHeld && EVERY_MS,
+  enabled: ({ state }: { readonly state: { readonly data: unknown } }) =>
+    !useHold.getState().isHeld || state.data === undefined,
+} as const;
+
 export const healthQuery = queryOptions({
   queryKey: ["monitor", "health"] as const,
   queryFn: ({ signal }) => client.getMonitorHealth({}, { signal }),
-  refetchInterval: EVERY_MS,
+  ...UNLESS_HELD,
 });
 
 export const dashboardQuery = queryOptions({
   queryKey: ["monitor", "dashboard"] as const,
   queryFn: ({ signal }) => client.getDashboard({}, { signal }),
-  refetchInterval: EVERY_MS,
+  ...UNLESS_HELD,
 });
 
 export const analysesQuery = queryOptions({
@@ -48,7 +59,7 @@ export const metricsQuery = (range: MonitorRange) =>
       const from = new Date(Date.now() - SECONDS[range] * 1_000).toISOString();
       return client.getMetrics({ query: { from, points: POINTS } }, { signal });
     },
-    refetchInterval: EVERY_MS,
+    ...UNLESS_HELD,
     placeholderData: (before) => before,
   });
 
