@@ -48,7 +48,7 @@ export function parseSandboxesSearch(given: Given): SandboxesSearch {
   });
 }
 
-export const RUN_TABS = ["activity", "changes", "terminal", "files", "messages", "timeline", "details"] as const;
+export const RUN_TABS = ["activity", "changes", "terminal", "files", "messages", "timeline", "details", "git"] as const;
 export type RunTab = (typeof RUN_TABS)[number];
 
 export interface RunSearch {

@@ -85,6 +85,7 @@ async function seed(product: Product): Promise<readonly Place[]> {
   await client.failTask({ params: { task_id: lost.id }, body: { reason: "no such module" } });
   return [
     [`/sandboxes/${full.id}`, "future.event"],
+    [`/sandboxes/${full.id}?tab=git`, "No branch"],
     ["/", "wants to use Bash"],
     ["/sandboxes", "Watched on every page"],
     ["/sandboxes?q=nothing-is-called-that", "No sandbox matches."],

@@ -11,10 +11,10 @@ import { ADMIN_TOKEN, eventually, test, type Product } from "./browser.ts";
 
 const run = promisify(execFile);
 
-/** A person's own clone of the project's repository, over the server's Git endpoint. */
-async function cloneProject(product: Product, projectId: string) {
+/** A clone of the project's repository over the server's Git endpoint: a person's own, or a worker's. */
+async function cloneProject(product: Product, projectId: string, token = ADMIN_TOKEN) {
   const folder = await mkdtemp(join(tmpdir(), "drover-clone-"));
-  const address = `${product.url.replace("//", `//somebody:${ADMIN_TOKEN}@`)}/git/${projectId}.git`;
+  const address = `${product.url.replace("//", `//somebody:${token}@`)}/git/${projectId}.git`;
   const env = {
     ...process.env,
     GIT_CONFIG_GLOBAL: "/dev/null",
@@ -85,4 +85,35 @@ test("a ticket's branch becomes a pull request that is read, merged after a ques
   await page.getByRole("button", { name: "Close", exact: true }).click();
   await page.getByRole("alertdialog").getByRole("button", { name: "Close" }).click();
   await page.locator("[data-status=closed]").waitFor();
+});
+
+test("what a run pushes stands on its page: the branch, its commits, and the way to its pull request", async ({
+  page,
+  product,
+}) => {
+  const client = createClient({ baseUrl: product.url, token: ADMIN_TOKEN });
+  const project = await client.createProject({ body: { name: "Goats" } });
+  const worker = await product.startWorker({ prompt: "Count the kids", project_id: project.id });
+  await page.goto(`${product.url}/sandboxes/${worker.id}`);
+  await page.getByText("Waiting for the agent").waitFor();
+  await page.keyboard.press("8");
+  await page.getByText("No branch").waitFor();
+
+  const clone = await cloneProject(product, project.id, worker.created.worker_token);
+  const branch = `drover/${worker.id}`;
+  await clone.commit(branch, { "kids.md": "one\ntwo\n" }, `Count ${ATTACK}`);
+  await clone.remove();
+  const pull = await client.createPull({
+    body: { project_id: project.id, head_branch: branch, base_branch: "main", title: "All kids are counted" },
+  });
+  await page.goto(`${product.url}/sandboxes/${worker.id}?tab=git`);
+  const git = page.getByRole("region", { name: "Git", exact: true });
+  await git.getByText(branch, { exact: true }).waitFor();
+  await git.getByText("1 ahead of main, 0 behind, 1 file changed").waitFor();
+  await git.getByRole("region", { name: "Commits" }).getByText(`Count ${ATTACK}`).waitFor();
+  await git.getByRole("region", { name: "Pull request" }).locator("[data-status=open]").waitFor();
+  expect(await findViolations(page)).toEqual([]);
+  expect(await page.evaluate(() => "hacked" in window)).toBe(false);
+  await git.getByRole("link", { name: `#${pull.number} All kids are counted` }).click();
+  await eventually(() => new URL(page.url()).pathname).toBe(`/work/pulls/${pull.id}`);
 });

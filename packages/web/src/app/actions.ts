@@ -52,6 +52,7 @@ export const ACTIONS = {
   tabMessages: { keys: "5", label: "Messages", scope: "A run" },
   tabTimeline: { keys: "6", label: "Timeline", scope: "A run" },
   tabDetails: { keys: "7", label: "Details", scope: "A run" },
+  tabGit: { keys: "8", label: "Git", scope: "A run" },
   interrupt: { keys: "i", label: "Write an interrupt", scope: "A run" },
   replay: { keys: "r", label: "Replay from the selected event", scope: "A run" },
   nextError: { keys: "x", label: "Next error", scope: "A run" },

@@ -33,6 +33,19 @@ export const fileQuery = (sandboxId: string, path: string) =>
     staleTime: 0,
   });
 
+export type SandboxGit = Awaited<ReturnType<typeof client.getSandboxGit>>;
+
+const GIT_EVERY_MS = 15_000;
+
+/** Git tells nobody: what an agent commits is seen by looking. */
+export const gitQuery = (sandboxId: string, isOver: boolean) =>
+  queryOptions({
+    queryKey: ["git", sandboxId] as const,
+    queryFn: ({ signal }) => client.getSandboxGit({ params: { sandbox_id: sandboxId } }, { signal }),
+    staleTime: 0,
+    refetchInterval: isOver ? false : GIT_EVERY_MS,
+  });
+
 export const logsQuery = (sandboxId: string) =>
   queryOptions({
     queryKey: ["worker-log", sandboxId] as const,

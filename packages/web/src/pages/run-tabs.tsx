@@ -4,6 +4,7 @@ import {
   ChartGantt,
   FileDiff,
   FolderTree,
+  GitBranch,
   Info,
   ListTree,
   MessageSquareText,
@@ -26,6 +27,7 @@ const TABS: Readonly<
   messages: { label: "Messages", icon: MessageSquareText, action: "tabMessages" },
   timeline: { label: "Timeline", icon: ChartGantt, action: "tabTimeline" },
   details: { label: "Details", icon: Info, action: "tabDetails" },
+  git: { label: "Git", icon: GitBranch, action: "tabGit" },
 };
 
 interface RunTabsProps {

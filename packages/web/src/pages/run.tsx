@@ -53,6 +53,7 @@ const TimelineTab = lazy(() =>
   import("../inside/timeline-tab.tsx").then((module) => ({ default: module.TimelineTab })),
 );
 const DetailsTab = lazy(() => import("../inside/details-tab.tsx").then((module) => ({ default: module.DetailsTab })));
+const GitTab = lazy(() => import("../inside/git-tab.tsx").then((module) => ({ default: module.GitTab })));
 
 const NO_EVENTS: readonly LogEvent[] = [];
 
@@ -112,6 +113,7 @@ function Run({ sandboxId }: { readonly sandboxId: string }) {
     tabMessages: () => goTo("messages"),
     tabTimeline: () => goTo("timeline"),
     tabDetails: () => goTo("details"),
+    tabGit: () => goTo("git"),
     replay: () => openReplay(search.e),
     before: () => void openBeside(-1),
     after: () => void openBeside(1),
@@ -283,6 +285,7 @@ function Run({ sandboxId }: { readonly sandboxId: string }) {
               {sandbox.data !== undefined && search.tab === "details" && (
                 <DetailsTab sandbox={sandbox.data} events={log?.events ?? []} />
               )}
+              {sandbox.data !== undefined && search.tab === "git" && <GitTab sandbox={sandbox.data} />}
             </Suspense>
           )}
         </div>
