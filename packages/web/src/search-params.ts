@@ -180,7 +180,16 @@ export const parseMonitorSearch = (given: Given): MonitorSearch =>
     range: MONITOR_RANGES.find((range) => range === given["range"] && range !== "1h"),
   });
 
-const SETTINGS_SECTIONS = ["appearance", "projects", "providers", "models", "access", "webhooks"] as const;
+const SETTINGS_SECTIONS = [
+  "appearance",
+  "keyboard",
+  "notifications",
+  "projects",
+  "providers",
+  "models",
+  "access",
+  "webhooks",
+] as const;
 export type SettingsSection = (typeof SETTINGS_SECTIONS)[number];
 
 export interface SettingsSearch {

@@ -107,7 +107,9 @@ async function seed(product: Product): Promise<readonly Place[]> {
     ["/agents", "Always here"],
     ["/agents/claude", "One that failed"],
     ["/costs", "of $5.00"],
-    ["/settings", "Single-key shortcuts"],
+    ["/settings", "System follows your desktop."],
+    ["/settings?section=keyboard", "Single-key shortcuts"],
+    ["/settings?section=notifications", "An alert that fires"],
     ["/settings?section=projects", "unless another is named"],
     ["/settings?section=providers", "This machine"],
     ["/settings?section=models", "Price table"],
@@ -158,7 +160,7 @@ async function listen(open: () => Promise<Page>, product: Product) {
       }
     };
   });
-  await page.goto(`${product.url}/settings`);
+  await page.goto(`${product.url}/settings?section=notifications`);
   await page.getByRole("group", { name: "Notices on this desktop" }).getByText(/^on$/i).click();
   await page.goto(product.url);
   await eventually(() => page.getByTestId("connection").textContent()).toBe("Live");

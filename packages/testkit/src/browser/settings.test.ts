@@ -1,4 +1,4 @@
-/** Projects, providers and prices are looked at and changed where they stand, each under an address of its own. */
+/** Keys, projects, providers and prices are looked at and changed where they stand, each under an address of its own. */
 import { createClient } from "@drover/client";
 import { expect } from "vitest";
 import { ADMIN_TOKEN, eventually, test } from "./browser.ts";
@@ -59,4 +59,39 @@ test("a price is set by hand, told apart from the list's, and forgotten", async 
   await page.getByRole("button", { name: "Forget it" }).click();
   await eventually(() => row.count()).toBe(0);
   expect(await read()).toEqual([]);
+});
+
+test("all keys stand on a page of their own, where those of one letter are switched off and on", async ({
+  page,
+  product,
+}) => {
+  await page.goto(`${product.url}/settings`);
+  await page.getByRole("link", { name: "Keyboard" }).click();
+  await page.getByText("Jump to live and follow").waitFor();
+  expect(new URL(page.url()).search).toBe("?section=keyboard");
+  const keys = page.getByRole("group", { name: "Single-key shortcuts" });
+  await keys.getByText("Off").click();
+  await page.keyboard.press("?");
+  // A key with a modifier works on, and what it opens proves that the one before it did nothing.
+  await page.keyboard.press("Control+k");
+  await page.getByRole("combobox", { name: "Find anything" }).waitFor();
+  expect(await page.getByRole("dialog", { name: "Keyboard" }).count()).toBe(0);
+  await page.keyboard.press("Escape");
+  await page.getByRole("combobox", { name: "Find anything" }).waitFor({ state: "detached" });
+  await keys.getByText("On").click();
+  await page.keyboard.press("?");
+  await page.getByRole("dialog", { name: "Keyboard" }).waitFor();
+});
+
+test("notifications say what they tell, and whether this browser lets them", async ({ page, product }) => {
+  await page.goto(`${product.url}/settings?section=notifications`);
+  await page.getByText("An agent that waits").waitFor();
+  await page.context().grantPermissions(["notifications"], { origin: product.url });
+  const notices = page.getByRole("group", { name: "Notices on this desktop" });
+  await notices.getByText("On", { exact: true }).click();
+  await page.getByText("This browser shows them, also while you look elsewhere.").waitFor();
+  await page.reload();
+  await notices.getByRole("radio", { name: "On", checked: true }).waitFor();
+  await notices.getByText("Off", { exact: true }).click();
+  await page.getByText("The browser asks once, as soon as you switch them on.").waitFor();
 });

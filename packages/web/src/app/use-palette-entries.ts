@@ -53,6 +53,8 @@ const MORE_PLACES = [
   { label: "Stuck tickets and diagnoses", to: "/monitor", search: { tab: "stuck" } },
   { label: "Compare two runs", to: "/compare", search: {} },
   { label: "Conductor", to: "/monitor", search: { tab: "conductor" } },
+  { label: "Keys and shortcuts", to: "/settings", search: { section: "keyboard" } },
+  { label: "Notifications", to: "/settings", search: { section: "notifications" } },
   { label: "Projects", to: "/settings", search: { section: "projects" } },
   { label: "Providers", to: "/settings", search: { section: "providers" } },
   { label: "Models and prices", to: "/settings", search: { section: "models" } },

@@ -1,14 +1,13 @@
 /** How it looks here, who is logged in, and what this is. */
 import { useQuery } from "@tanstack/react-query";
 import { LogOut } from "lucide-react";
-import type { ReactNode } from "react";
 import { useLogout } from "../app/use-logout.ts";
-import { readStanding, switchNotices } from "../data/desktop-notices.ts";
 import { usePreferences, type Contrast, type Density, type Theme } from "../data/preferences.ts";
 import { whoamiQuery } from "../data/queries.ts";
 import { Section } from "../pages/section.tsx";
 import { Button } from "../ui/button.tsx";
 import { Choice } from "../ui/field.tsx";
+import { Setting } from "./setting.tsx";
 
 const THEMES: readonly { readonly value: Theme; readonly label: string }[] = [
   { value: "system", label: "System" },
@@ -23,22 +22,9 @@ const DENSITIES: readonly { readonly value: Density; readonly label: string }[] 
   { value: "comfortable", label: "Comfortable" },
   { value: "compact", label: "Compact" },
 ];
-const KEYS = [
-  { value: "on", label: "On" },
-  { value: "off", label: "Off" },
-] as const;
-
-const NOTICES = {
-  on: "Alerts that fire, and agents that ask while you look elsewhere.",
-  off: "The browser asks once, as soon as you switch them on.",
-  refused: "This browser refuses them for this page. Allow them beside the address, then switch them on again.",
-  impossible: "Browsers show them only for pages of this machine or over TLS.",
-} as const;
-
 export function Appearance() {
   const preferences = usePreferences();
   const whoami = useQuery(whoamiQuery);
-  const standing = readStanding(preferences.hasDesktopNotices);
   return (
     <>
       <Section title="Appearance">
@@ -64,24 +50,6 @@ export function Appearance() {
             value={preferences.density}
             options={DENSITIES}
             onChange={(density) => usePreferences.setState({ density })}
-          />
-        </Setting>
-        <Setting name="Single-key shortcuts" text="Press ? anywhere to see them.">
-          <Choice
-            label="Single-key shortcuts"
-            value={preferences.hasSingleKeys ? "on" : "off"}
-            options={KEYS}
-            onChange={(value) => usePreferences.setState({ hasSingleKeys: value === "on" })}
-          />
-        </Setting>
-      </Section>
-      <Section title="Notices">
-        <Setting name="On this desktop" text={NOTICES[standing]}>
-          <Choice
-            label="Notices on this desktop"
-            value={preferences.hasDesktopNotices ? "on" : "off"}
-            options={KEYS}
-            onChange={(value) => void switchNotices(value === "on")}
           />
         </Setting>
       </Section>
@@ -113,25 +81,5 @@ function Logout() {
     <Button onClick={() => logout.mutate()} disabled={logout.isPending}>
       <LogOut size={15} /> Log out
     </Button>
-  );
-}
-
-function Setting({
-  name,
-  text,
-  children,
-}: {
-  readonly name: string;
-  readonly text: string;
-  readonly children: ReactNode;
-}) {
-  return (
-    <div className="flex flex-wrap items-center justify-between gap-x-6 gap-y-2 px-4 py-3">
-      <div>
-        <p className="text-sm font-medium">{name}</p>
-        <p className="text-xs text-ink-3">{text}</p>
-      </div>
-      {children}
-    </div>
   );
 }

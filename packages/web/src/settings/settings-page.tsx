@@ -16,6 +16,14 @@ interface SectionEntry {
 
 const SECTIONS: Readonly<Record<SettingsSection, SectionEntry>> = {
   appearance: { label: "Appearance", view: Appearance },
+  keyboard: {
+    label: "Keyboard",
+    view: lazy(() => import("./keyboard.tsx").then((module) => ({ default: module.Keyboard }))),
+  },
+  notifications: {
+    label: "Notifications",
+    view: lazy(() => import("./notifications.tsx").then((module) => ({ default: module.Notifications }))),
+  },
   projects: {
     label: "Projects",
     view: lazy(() => import("./projects.tsx").then((module) => ({ default: module.Projects }))),
