@@ -3,6 +3,7 @@ import { createHash } from "node:crypto";
 import { existsSync, globSync, readFileSync } from "node:fs";
 import { mkdir, rename, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { compressFiles } from "./compress-files.ts";
 import { ROOT } from "./steps.ts";
 
 export interface Bundle {
@@ -53,6 +54,7 @@ async function writeWorker(folder: string): Promise<void> {
 async function writeWeb(folder: string): Promise<void> {
   const { build } = await import("vite");
   await build({ root: join(ROOT, WEB_ROOT), logLevel: "warn", build: { outDir: folder, emptyOutDir: true } });
+  await compressFiles(folder);
 }
 
 /** The web bundle in memory, to look at. */
@@ -80,6 +82,7 @@ export const BUNDLES: readonly Bundle[] = [
     dist: "packages/web/dist",
     sources: [
       ...TOOLS,
+      "scripts/compress-files.ts",
       CONTRACT,
       "packages/client/src/**/*.{ts,tsx}",
       `${WEB_ROOT}/{index.html,vite.config.ts}`,

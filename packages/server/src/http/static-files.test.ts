@@ -1,8 +1,11 @@
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { brotliDecompressSync, gunzipSync } from "node:zlib";
 import Fastify from "fastify";
 import { expect, onTestFinished, test } from "vitest";
+import { compressFiles } from "../../../../scripts/compress-files.ts";
+import { SECURITY_HEADERS } from "./security-headers.ts";
 import { isPagePath, mountStaticFiles } from "./static-files.ts";
 
 test("a build while the server runs is served, also the first one", async () => {
@@ -36,4 +39,63 @@ test("a build while the server runs is served, also the first one", async () => 
   }
   for (const path of ["/assets/none.js", "/api/v1/nothing", "/../../etc/passwd.txt", "/%2e%2e/%2e%2e/etc/hosts.txt"])
     expect((await get(path)).statusCode, path).toBe(404);
+});
+
+test("a file goes out in the best form that the browser takes, as what it is and with every header", async () => {
+  const root = await mkdtemp(join(tmpdir(), "drover-static-"));
+  const app = Fastify();
+  onTestFinished(async () => {
+    await app.close();
+    await rm(root, { recursive: true, force: true });
+  });
+  app.addHook("onRequest", async (_request, reply) => void reply.headers(SECURITY_HEADERS));
+  app.setNotFoundHandler((_request, reply) => pages.sendShell(reply));
+  const pages = await mountStaticFiles(app, root);
+  const files = {
+    "index.html": ["text/html; charset=utf-8", `<p>${"shell ".repeat(500)}</p>`],
+    "assets/page.js": ["application/javascript; charset=utf-8", "export {};".repeat(500)],
+    "assets/page.css": ["text/css; charset=utf-8", "p { margin: 0 }".repeat(500)],
+    "assets/small.js": ["application/javascript; charset=utf-8", "export {};"],
+  } as const;
+  await mkdir(join(root, "assets"));
+  for (const [file, [, text]] of Object.entries(files)) await writeFile(join(root, file), text);
+  await compressFiles(root);
+
+  const get = (url: string, accepted: string | undefined) =>
+    app.inject({ method: "GET", url, headers: accepted === undefined ? {} : { "accept-encoding": accepted } });
+  const unpack = { br: brotliDecompressSync, gzip: gunzipSync, none: (bytes: Buffer) => bytes };
+  for (const [file, [type, text]] of Object.entries(files))
+    for (const [accepted, encoding] of [
+      ["gzip, deflate, br, zstd", "br"],
+      ["br", "br"],
+      ["gzip", "gzip"],
+      ["br;q=0, gzip", "gzip"],
+      ["identity", "none"],
+      [undefined, "none"],
+    ] as const) {
+      const url = file === "index.html" ? "/" : `/${file}`;
+      const sent = file === "assets/small.js" ? "none" : encoding;
+      for (const address of file === "index.html" ? [url, "/wall"] : [url]) {
+        const answer = await get(address, accepted);
+        const told = `${address}, ${accepted ?? "nothing said"}`;
+        expect(answer.statusCode, told).toBe(200);
+        expect(answer.headers["content-encoding"] ?? "none", told).toBe(sent);
+        expect(unpack[sent](answer.rawPayload).toString(), told).toBe(text);
+        expect(answer.headers, told).toMatchObject({
+          ...SECURITY_HEADERS,
+          "content-type": type,
+          "content-length": String(answer.rawPayload.length),
+          "cache-control": file === "index.html" ? "no-cache" : "public, max-age=31536000, immutable",
+          vary: "accept-encoding",
+        });
+        if (sent !== "none") expect(answer.rawPayload.length, told).toBeLessThan(text.length);
+      }
+    }
+  const known = await get("/assets/page.js", "br");
+  const again = await app.inject({
+    url: "/assets/page.js",
+    headers: { "accept-encoding": "br", "if-none-match": String(known.headers["etag"]) },
+  });
+  expect([again.statusCode, again.headers["vary"]]).toEqual([304, "accept-encoding"]);
+  expect((await get("/assets/page.js", "gzip")).headers["etag"]).not.toBe(known.headers["etag"]);
 });

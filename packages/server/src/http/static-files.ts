@@ -22,6 +22,8 @@ export async function mountStaticFiles(app: FastifyInstance, root: string): Prom
   await app.register(fastifyStatic, {
     root,
     index: false,
+    // The build puts `.br` and `.gz` beside what gets smaller by it. Without them, as while developing, files go out as they are.
+    preCompressed: true,
     setHeaders: (reply, path) => {
       // Names of assets carry their hash; the shell does not.
       reply.header("cache-control", path.startsWith(assets) ? "public, max-age=31536000, immutable" : "no-cache");
