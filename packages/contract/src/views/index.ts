@@ -13,6 +13,7 @@ export {
   type RunTurn,
   type TurnPair,
 } from "./compare.ts";
+export { toContextFill } from "./context-fill.ts";
 export { diffTexts } from "./diff-texts.ts";
 export { toSides, withoutBlankChanges, type DiffPair } from "./diff-sides.ts";
 export { countLines, parseDiff, type DiffLine } from "./diff.ts";

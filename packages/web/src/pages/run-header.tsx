@@ -1,10 +1,13 @@
 /** Who works here, in which state, and for how long. */
 import type { Sandbox } from "@drover/contract";
-import type { Spent } from "@drover/contract/views";
-import type { ReactNode } from "react";
+import { toContextFill, type LogEvent, type Spent } from "@drover/contract/views";
+import { useQuery } from "@tanstack/react-query";
+import { useMemo, type ReactNode } from "react";
 import { formatCost, formatCount, formatShort, formatSpan } from "../data/format.ts";
 import { useNow } from "../data/now.ts";
+import { pricesQuery } from "../data/prices-query.ts";
 import { toTitle } from "../data/sandbox-title.ts";
+import { cx } from "../ui/class-names.ts";
 import { Liveness } from "../ui/liveness.tsx";
 import { StateBadge } from "../ui/state-badge.tsx";
 import { UnsafeBadge } from "../ui/unsafe-badge.tsx";
@@ -14,12 +17,13 @@ import { RunLinks } from "./run-links.tsx";
 interface RunHeaderProps {
   readonly sandbox: Sandbox;
   readonly spent: Spent;
+  readonly events: readonly LogEvent[];
   readonly mayOperate: boolean;
   readonly isLoadingHistory: boolean;
   readonly loaded: number;
 }
 
-export function RunHeader({ sandbox, spent, mayOperate, isLoadingHistory, loaded }: RunHeaderProps) {
+export function RunHeader({ sandbox, spent, events, mayOperate, isLoadingHistory, loaded }: RunHeaderProps) {
   return (
     <div className="flex flex-wrap items-center gap-x-4 gap-y-1.5 border-b border-line px-3 py-2.5 md:px-5">
       <StateBadge state={sandbox.state} />
@@ -40,6 +44,7 @@ export function RunHeader({ sandbox, spent, mayOperate, isLoadingHistory, loaded
             : formatCount(sandbox.event_count)}
         </Figure>
         <Cost sandbox={sandbox} spent={spent} />
+        {spent.calls > 0 && <Context events={events} />}
         {sandbox.generation > 1 && <Figure name="generation">{sandbox.generation}</Figure>}
         <Figure name="for">
           <Elapsed sandbox={sandbox} />
@@ -68,6 +73,26 @@ function Cost({ sandbox, spent }: { readonly sandbox: Sandbox; readonly spent: S
         {sandbox.budget_usd !== null && ` of ${formatCost(sandbox.budget_usd)}`}
       </Figure>
     </>
+  );
+}
+
+const NEARLY_FULL = 0.85;
+
+function Context({ events }: { readonly events: readonly LogEvent[] }) {
+  const prices = useQuery(pricesQuery);
+  const known = prices.data?.items;
+  const fill = useMemo(() => toContextFill(events, known ?? []), [events, known]);
+  if (fill === undefined) return null;
+  const { tokens, window } = fill;
+  return (
+    <Figure name="context">
+      <span
+        title={`${formatCount(tokens)} of the ${formatCount(window)} tokens that the model takes at once`}
+        className={cx(tokens >= NEARLY_FULL * window && "text-wait-ink")}
+      >
+        {formatShort(tokens)} of {formatShort(window)}
+      </span>
+    </Figure>
   );
 }
 

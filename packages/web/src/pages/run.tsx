@@ -185,6 +185,7 @@ function Run({ sandboxId }: { readonly sandboxId: string }) {
             <RunHeader
               sandbox={sandbox.data}
               spent={view.spent}
+              events={log?.events ?? NO_EVENTS}
               mayOperate={mayOperate}
               isLoadingHistory={log?.isLoading ?? true}
               loaded={view.lastSeq === 0 ? 0 : view.lastSeq - view.firstSeq + 1}

@@ -1,9 +1,10 @@
 /** The price table: what came with Drover, and what somebody set instead. */
 import type { Price } from "@drover/contract";
-import { queryOptions, useMutation, useQuery } from "@tanstack/react-query";
+import { useMutation, useQuery } from "@tanstack/react-query";
 import { Plus } from "lucide-react";
 import { useState, type FormEvent } from "react";
 import { client } from "../data/client.ts";
+import { pricesQuery } from "../data/prices-query.ts";
 import { queryClient } from "../data/queries.ts";
 import { Section } from "../pages/section.tsx";
 import { Button } from "../ui/button.tsx";
@@ -13,10 +14,6 @@ import { Field } from "../ui/field.tsx";
 import { notify } from "../ui/notify.ts";
 import { Problem } from "../ui/problem.tsx";
 
-const pricesQuery = queryOptions({
-  queryKey: ["prices"] as const,
-  queryFn: ({ signal }) => client.listPrices({}, { signal }),
-});
 const readPrices = () => queryClient.invalidateQueries({ queryKey: pricesQuery.queryKey });
 
 const PARTS = [
