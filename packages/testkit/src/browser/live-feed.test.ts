@@ -1,6 +1,8 @@
 /** The feed of a run: history and live part as one, whatever happens to the line. */
+import { createClient } from "@drover/client";
 import { expect } from "vitest";
-import { eventually, feedOf, LINE_IS_CUT, openRun, saidIn, seqsOf, TALL, test } from "./browser.ts";
+import { startScriptedModel } from "../model/scripted-model.ts";
+import { ADMIN_TOKEN, eventually, feedOf, LINE_IS_CUT, openRun, saidIn, seqsOf, TALL, test } from "./browser.ts";
 import { say } from "./fake-worker.ts";
 
 const numbered = (from: number, to: number) =>
@@ -114,6 +116,28 @@ test("state, turn and number of events follow the log", async ({ page, product, 
   await worker.post({ event_type: "agent.completed", event_data: { success: true, turns: 4, turn: 4 } });
   await page.locator("[data-state=completed]").waitFor();
   await eventually(() => page.locator("dl").first().textContent()).toContain("turn4");
+});
+
+test("the header says how full the model's window is, as soon as a model was called", async ({
+  page,
+  product,
+  worker,
+}) => {
+  await using model = await startScriptedModel({ isTurn: () => true });
+  const client = createClient({ baseUrl: product.url, token: ADMIN_TOKEN });
+  const params = { protocol: "anthropic" } as const;
+  await client.putUpstream({ params, body: { base_url: model.url, api_key: "sk-of-nobody" } });
+  await openRun(page, product, worker);
+  const figures = page.locator("dl").first();
+  await eventually(() => figures.textContent()).toContain("turn0");
+  const answer = await fetch(`${product.url}/api/v1/gateway/anthropic/v1/messages`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${worker.created.worker_token}`, "content-type": "application/json" },
+    body: JSON.stringify({ model: "claude-sonnet-4-5", stream: true, messages: [{ role: "user", content: "go" }] }),
+  });
+  expect([answer.status, await answer.text()]).toEqual([200, expect.stringContaining("message_stop")]);
+  await figures.getByText("1K of 200K").waitFor();
+  await client.deleteUpstream({ params });
 });
 
 test("a link to an event opens there, and filters live in the address", async ({ page, product, worker }) => {
