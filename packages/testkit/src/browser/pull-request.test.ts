@@ -95,7 +95,7 @@ test("what a run pushes stands on its page: the branch, its commits, and the way
   const project = await client.createProject({ body: { name: "Goats" } });
   const worker = await product.startWorker({ prompt: "Count the kids", project_id: project.id });
   await page.goto(`${product.url}/sandboxes/${worker.id}`);
-  await page.getByText("Waiting for the agent").waitFor();
+  await page.getByRole("feed").waitFor();
   await page.keyboard.press("8");
   await page.getByText("No branch").waitFor();
 
