@@ -133,6 +133,19 @@ test("a credential that is revoked ends it; waking it after a login goes on", as
   stream.close();
 });
 
+test("one that is closed while it is being opened ends without an error", async ({ server }) => {
+  const heard: string[] = [];
+  class HeardSocket extends WebSocket {
+    constructor(address: string) {
+      super(address);
+      for (const type of ["open", "error", "close"]) this.addEventListener(type, () => heard.push(type));
+    }
+  }
+  const client = createClient({ baseUrl: server.baseUrl, WebSocket: HeardSocket as typeof WebSocket });
+  client.openStream({ onBatch: () => {} }).close();
+  await expect.poll(() => heard).toEqual(["open", "close"]);
+});
+
 test("4403 ends it", async ({ server, client }) => {
   const { stream, phase } = watch(client);
   await phase("live");

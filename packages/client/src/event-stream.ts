@@ -42,6 +42,12 @@ export interface EventStreamOptions {
 /** The server sends at most this much unacknowledged; a consumer further behind gets no new socket. */
 const BACKLOG_LIMIT = 2_000;
 
+/** One that is still being opened ends once it is open: a browser would report a failure that is none. */
+function endSocket(ws: WebSocket): void {
+  if (ws.readyState === 0) ws.onopen = () => ws.close();
+  else if (ws.readyState === 1) ws.close();
+}
+
 export class EventStream {
   private readonly options: EventStreamOptions;
   private readonly timers: Timers;
@@ -239,7 +245,7 @@ export class EventStream {
     this.watchdog?.stop();
     const { ws } = this;
     this.ws = undefined;
-    if (ws !== undefined && ws.readyState < 2) ws.close();
+    if (ws !== undefined) endSocket(ws);
   }
 
   private reopen(): void {
@@ -250,6 +256,8 @@ export class EventStream {
 
   /** The socket is gone or as good as gone. */
   private drop(code: number): void {
+    // Whatever state it is in: waiting for one that never opens would keep the browser from opening another.
+    this.ws?.close();
     this.release();
     if (code === CLOSE.credential) return this.setState({ phase: "unauthenticated" });
     if (code === CLOSE.project) return this.setState({ phase: "forbidden" });
