@@ -8,6 +8,7 @@ import { clearConnection, useConnection } from "./connection.ts";
 import { tellDesktop } from "./desktop-notices.ts";
 import { session } from "./session.ts";
 import { changeSandboxes, queryClient, type SandboxPages } from "./queries.ts";
+import { readAgainAfter } from "./stale-queries.ts";
 
 const LINES_KEPT = 3;
 const BEATS_KEPT = 48;
@@ -105,12 +106,6 @@ function readCostsAgain(): void {
   }, READ_WORK_EVERY_MS);
 }
 
-const ASKS: ReadonlySet<string> = new Set([
-  "agent.permission_requested",
-  "agent.permission_answered",
-  "PERMISSION_ANSWER_QUEUED",
-]);
-
 function receive(all: readonly EventFrame[]): void {
   const frames = all.filter((frame) => frame.entity_type === "sandbox");
   const watched = all.filter((frame) => WATCHED.includes(frame.entity_type));
@@ -119,9 +114,7 @@ function receive(all: readonly EventFrame[]): void {
   const events = frames.map(toEvent);
   fold(events);
   const bySandbox = Map.groupBy(events, (event) => event.sandbox_id);
-  for (const [sandboxId, own] of bySandbox)
-    if (own.some((event) => ASKS.has(event.event_type)))
-      void queryClient.invalidateQueries({ queryKey: ["permissions", sandboxId] });
+  for (const [sandboxId, own] of bySandbox) readAgainAfter(sandboxId, own);
   if (events.some((event) => event.event_type === "agent.usage")) readCostsAgain();
   changeSandboxes((sandbox: Sandbox) => (bySandbox.get(sandbox.id) ?? []).reduce(foldSandbox, sandbox));
   const isNews = events.some(

@@ -3,6 +3,7 @@ import type { Client, LogEvent, LogSnapshot, SandboxLog } from "@drover/client";
 import { emptyFeed, foldFeed, type FeedView } from "@drover/contract/views";
 import { EVENTS_AT_FIRST } from "./first-look.ts";
 import { createFlushPace, type FlushPace } from "./flush.ts";
+import { readAgainAfter } from "./stale-queries.ts";
 
 /** Enough for a long day's run; older events stay on the server. */
 const EVENTS_IN_MEMORY = 60_000;
@@ -83,7 +84,9 @@ export class RunStore {
     if (first > 0) {
       const isTornOff = this.view.lastSeq > 0 && first > this.view.lastSeq + 1;
       if (isTornOff) this.view = emptyFeed();
-      const fresh = this.view.lastSeq === 0 ? log.events : log.events.slice(this.view.lastSeq - first + 1);
+      const isFirst = this.view.lastSeq === 0;
+      const fresh = isFirst ? log.events : log.events.slice(this.view.lastSeq - first + 1);
+      if (!isFirst) readAgainAfter(this.sandboxId, fresh);
       this.pace.counted(fresh.length);
       this.view = foldFeed(this.view, fresh);
       const isPastChanged = first < this.view.firstSeq || first > this.view.firstSeq + TRIM_STEP;

@@ -5,7 +5,6 @@ import { CirclePlay, SquareTerminal } from "lucide-react";
 import { useState, type ReactNode } from "react";
 import { formatAge, formatSpan } from "../data/format.ts";
 import { useNow } from "../data/now.ts";
-import { queryClient } from "../data/queries.ts";
 import { Button } from "../ui/button.tsx";
 import { cx } from "../ui/class-names.ts";
 import { Problem } from "../ui/problem.tsx";
@@ -37,17 +36,13 @@ export function TerminalTab({ sandbox, mayOperate, cast, onCast }: TerminalTabPr
   const reason = toReason(sandbox, mayOperate);
   const items = recordings.data?.items ?? [];
   const played = items.find((recording) => recording.artifact_id === cast);
-  const end = () => {
-    setOpen(false);
-    void queryClient.invalidateQueries({ queryKey: recordingsQuery(sandbox.id).queryKey });
-  };
   return (
     <div className="flex min-h-0 flex-1 max-md:flex-col">
       <div className="flex min-h-0 min-w-0 flex-1 flex-col p-3 md:p-4">
         {played !== undefined ? (
           <CastPlayer key={played.artifact_id} sandboxId={sandbox.id} recording={played} />
         ) : isOpen ? (
-          <LiveTerminal sandboxId={sandbox.id} onEnd={end} />
+          <LiveTerminal sandboxId={sandbox.id} onEnd={() => setOpen(false)} />
         ) : (
           <div className="grid min-h-0 flex-1 place-items-center text-center">
             <div className="flex max-w-sm flex-col items-center gap-3">
