@@ -67,6 +67,8 @@ export interface OpenHandsServerOptions {
   readonly key?: string;
   /** It has no numbered socket, as servers had none until 2026. */
   readonly isOld?: boolean;
+  /** Messages are taken, and answered only when the test releases this. */
+  readonly holdsAnswers?: string;
   /** What its agents do when messages are no scripts: each run plays on, up to the next word. */
   readonly plan?: readonly object[];
 }
@@ -128,6 +130,7 @@ export async function startOpenHandsServer(options: OpenHandsServerOptions = {})
   const started: z.infer<typeof NewConversation>[] = [];
   const opened: string[] = [];
   const released = new Set<string>();
+  const waiting = new Set<() => void>();
   const plan = z.array(Step).parse(options.plan ?? []);
   /** From where it was left; what is begun counts as played. */
   function* playOn(talk: Talk): Generator<Step> {
@@ -157,6 +160,9 @@ export async function startOpenHandsServer(options: OpenHandsServerOptions = {})
   };
   const waitUntil = async (talk: Talk, isSo: () => boolean) => {
     while (!isSo()) await new Promise<void>((resolve) => (talk.wake = resolve));
+  };
+  const untilReleased = async (name: string) => {
+    while (!released.has(name)) await new Promise<void>((resolve) => waiting.add(resolve));
   };
   const text = (value: string) => [{ type: "text", text: value }];
 
@@ -330,6 +336,7 @@ export async function startOpenHandsServer(options: OpenHandsServerOptions = {})
     if (talk === undefined) return send(response, 404, { detail: "Not Found" });
     if (request.method === "GET") return send(response, 200, { id, execution_status: talk.status });
     const answer = operate(talk, verb, body);
+    if (verb === "events" && options.holdsAnswers !== undefined) await untilReleased(options.holdsAnswers);
     send(response, answer.status, answer.body);
   };
 
@@ -393,6 +400,8 @@ export async function startOpenHandsServer(options: OpenHandsServerOptions = {})
     release(name) {
       released.add(name);
       for (const talk of talks.values()) talk.wake();
+      for (const wake of waiting) wake();
+      waiting.clear();
     },
     drop,
     async [Symbol.asyncDispose]() {

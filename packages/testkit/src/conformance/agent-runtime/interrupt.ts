@@ -110,9 +110,9 @@ export const INTERRUPT: readonly Scenario[] = [
   },
   {
     title: "the end while a tool runs",
-    plan: () => ({ first: [{ run: `touch begun; exec sleep ${lastNap}` }] }),
+    plan: () => ({ first: [{ run: `exec sleep ${lastNap}` }] }),
     play: async (run) => {
-      await run.untilFile("begun");
+      await run.until("it sleeps", () => isOnThisMachine(`sleep\0${lastNap}`));
       await run.close();
       await run.until("the process is gone", () => !isOnThisMachine(lastNap));
     },

@@ -149,6 +149,8 @@ function createRuns(ask: Ask, talk: Talk, narrator: OpenHandsNarrator, path: str
   let unheard: string | undefined;
   /** Something of this run was seen: only then an end is its end, and not the state before it. */
   let isBegun = false;
+  /** The server may be at work: asked to, and not known to have ended, whatever became of our call. */
+  let mayRun = false;
   let isCancelled = false;
   let isConfirming = false;
   let failure: string | undefined;
@@ -158,6 +160,7 @@ function createRuns(ask: Ask, talk: Talk, narrator: OpenHandsNarrator, path: str
     const last = running;
     if (last === undefined || !isBegun || !ENDS.has(status)) return;
     running = undefined;
+    mayRun = false;
     if (status === "error" || status === "stuck")
       return last.reject(new Error(failure ?? (status === "stuck" ? "the agent is stuck" : "the run has failed")));
     const stopReason = isCancelled || status === "paused" ? "cancelled" : "end_turn";
@@ -230,6 +233,7 @@ function createRuns(ask: Ask, talk: Talk, narrator: OpenHandsNarrator, path: str
       const { promise, resolve, reject } = Promise.withResolvers<PromptEnd>();
       running = { resolve, reject };
       isBegun = false;
+      mayRun = true;
       isCancelled = false;
       failure = undefined;
       return promise;
@@ -238,8 +242,8 @@ function createRuns(ask: Ask, talk: Talk, narrator: OpenHandsNarrator, path: str
       running?.reject(error);
       running = undefined;
     },
-    get isRunning() {
-      return running !== undefined;
+    get mayRun() {
+      return mayRun;
     },
     async cancel() {
       isCancelled = true;
@@ -303,7 +307,7 @@ export const connectOpenHands: OpenConversation = async (talk, before): Promise<
       canSteer: true,
       // Nobody would watch a run that goes on; the server itself may belong to others.
       async end() {
-        if (runs.isRunning) await stopRun(server, path);
+        if (runs.mayRun) await stopRun(server, path);
         await end();
       },
       async prompt(text) {

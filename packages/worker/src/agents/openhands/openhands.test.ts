@@ -3,6 +3,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Assignment } from "@drover/contract";
 import { describe, expect } from "vitest";
+import { isOnThisMachine, uniqueNap } from "../../../../testkit/src/conformance/sandbox/given.ts";
 import {
   type OpenHandsServer,
   type OpenHandsServerOptions,
@@ -106,6 +107,19 @@ test("a message steers the run, and an interrupt ends it; the next message goes 
   peer.queue("go on");
   await peer.until(() => has(peer, "agent.completed"));
   expect(texts(peer).at(-1)).toBe("You said: go on");
+});
+
+test("a worker that ends before its message is answered leaves no command behind", async ({ start }) => {
+  const nap = uniqueNap();
+  const { server, end } = await start({
+    steps: [{ run: `exec sleep ${nap}` }],
+    server: { holdsAnswers: "answers" },
+    assignment: ALLOW,
+  });
+  await expect.poll(() => isOnThisMachine(`sleep\0${nap}`), { timeout: 30_000 }).toBe(true);
+  await end();
+  await expect.poll(() => isOnThisMachine(nap), { timeout: 30_000 }).toBe(false);
+  server.release("answers");
 });
 
 test("confirmations are permission requests", async ({ start, rig }) => {
