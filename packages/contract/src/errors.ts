@@ -78,6 +78,7 @@ export const ERRORS = {
   "alert_rule.not_found": { status: 404, retry: false, title: "No such alert rule" },
   "diagnostic.not_found": { status: 404, retry: false, title: "No such diagnosis" },
   "anomaly.not_found": { status: 404, retry: false, title: "No such anomaly" },
+  "analysis.not_found": { status: 404, retry: false, title: "No such analysis" },
   "action.not_found": { status: 404, retry: false, title: "No such action" },
   "action.reverted": { status: 409, retry: false, title: "The action was taken back already" },
   "budget.not_found": { status: 404, retry: false, title: "No such budget" },

@@ -39,6 +39,7 @@ export * from "./terminal-frames.ts";
 export * from "./agent-packages.ts";
 export * from "./resources/agent-options.ts";
 export * from "./resources/continuous.ts";
+export * from "./resources/agent-heartbeats.ts";
 export * from "./resources/coordination.ts";
 export * from "./resources/resume.ts";
 export * from "./resources/agent-package.ts";

@@ -154,6 +154,18 @@ const monitor = createRoute({
   component: lazyRouteComponent(() => import("./monitor/monitor-page.tsx"), "MonitorPage"),
 });
 
+const anomaly = createRoute({
+  getParentRoute: () => inside,
+  path: "/monitor/anomalies/$anomalyId",
+  component: lazyRouteComponent(() => import("./monitor/anomaly-page.tsx"), "AnomalyPage"),
+});
+
+const verdict = createRoute({
+  getParentRoute: () => inside,
+  path: "/monitor/guardian/$analysisId",
+  component: lazyRouteComponent(() => import("./monitor/verdict-page.tsx"), "VerdictPage"),
+});
+
 const costs = createRoute({
   getParentRoute: () => inside,
   path: "/costs",
@@ -185,6 +197,8 @@ export const router = createRouter({
       pull,
       agents,
       monitor,
+      anomaly,
+      verdict,
       agent,
       costs,
       settings,

@@ -4,6 +4,7 @@ import { endpoint } from "../endpoint.ts";
 import { ProjectId, SandboxId } from "../ids.ts";
 import { EventType } from "../events/event.ts";
 import { JsonObject } from "../json.ts";
+import { AgentHeartbeats, AgentHeartbeatsQuery } from "../resources/agent-heartbeats.ts";
 import { Agent, AgentBeat, AgentHealth, AgentMatch, AgentStatus } from "../resources/coordination.ts";
 import { Trajectory, TrajectoryQuery } from "../resources/log.ts";
 import { WorkerEnv } from "../resources/sandbox.ts";
@@ -78,6 +79,15 @@ export const agentEndpoints = {
     summary: "Whether agents are heard of, all that are not over.",
     query: z.strictObject({ project_id: ProjectId.optional() }),
     reply: z.object({ items: z.array(AgentHealth) }),
+  }),
+  getAgentHeartbeats: endpoint({
+    method: "GET",
+    path: "/agents/heartbeats",
+    access: "person",
+    verb: "read",
+    summary: "How all workers of an agent beat over the last hours, in steps of a quarter of an hour.",
+    query: AgentHeartbeatsQuery,
+    reply: AgentHeartbeats,
   }),
   cleanUpStaleAgents: endpoint({
     method: "POST",

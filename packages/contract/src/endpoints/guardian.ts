@@ -3,6 +3,7 @@ import { z } from "zod";
 import { endpoint } from "../endpoint.ts";
 import { ProjectId, SandboxId } from "../ids.ts";
 import {
+  AnalysisId,
   ConductorAnalysis,
   Dashboard,
   GuardianAnalysis,
@@ -39,6 +40,15 @@ export const guardianEndpoints = {
     summary: "Verdicts of the judge model, newest first, each with the events it rests on.",
     query: z.strictObject({ ...Paging, sandbox_id: SandboxId.optional(), project_id: ProjectId.optional() }),
     reply: page(GuardianAnalysis),
+  }),
+  getAnalysis: endpoint({
+    method: "GET",
+    path: "/guardian/analyses/:analysis_id",
+    access: "person",
+    verb: "read",
+    summary: "One verdict of the judge model with the events it rests on.",
+    params: z.object({ analysis_id: AnalysisId }),
+    reply: GuardianAnalysis,
   }),
   listConductorAnalyses: endpoint({
     method: "GET",

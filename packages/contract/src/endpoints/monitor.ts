@@ -34,8 +34,18 @@ export const monitorEndpoints = {
       ...Paging,
       hours: z.coerce.number().positive().max(8_784).default(24),
       severity: AnomalySeverity.optional(),
+      sandbox_id: SandboxId.optional(),
     }),
     reply: page(Anomaly),
+  }),
+  getAnomaly: endpoint({
+    method: "GET",
+    path: "/monitor/anomalies/:anomaly_id",
+    access: "person",
+    verb: "read",
+    summary: "One anomaly: its score, what makes it, and who has seen it.",
+    params: z.object({ anomaly_id: AnomalyId }),
+    reply: Anomaly,
   }),
   acknowledgeAnomaly: endpoint({
     method: "POST",

@@ -100,8 +100,14 @@ export type DuplicateAnswer = z.infer<typeof DuplicateAnswer>;
 export const TitleAnswer = z.object({ title: z.string() });
 export type TitleAnswer = z.infer<typeof TitleAnswer>;
 
+export const AnalysisId = z
+  .string()
+  .regex(/^ana-[0-9a-f]{12}$/)
+  .brand<"AnalysisId">();
+export type AnalysisId = z.infer<typeof AnalysisId>;
+
 export const GuardianAnalysis = z.object({
-  id: z.string(),
+  id: AnalysisId,
   sandbox_id: SandboxId,
   project_id: ProjectId,
   model: z.string(),

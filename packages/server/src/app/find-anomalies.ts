@@ -80,21 +80,36 @@ const toAnomaly = ({ position: _position, created_at, acknowledged_at, ...row }:
 export async function pageAnomalies(
   deps: Deps,
   actor: Person,
-  query: { limit: number; cursor?: string | undefined; hours: number; severity?: string | undefined },
+  query: {
+    limit: number;
+    cursor?: string | undefined;
+    hours: number;
+    severity?: string | undefined;
+    sandbox_id?: SandboxId | undefined;
+  },
 ) {
   const rows = await listAnomalies(deps.db, {
     projectId: actor.grant.projectId,
     since: new Date(deps.clock.now().getTime() - query.hours * HOUR_MS),
     severity: query.severity,
+    sandboxId: query.sandbox_id,
     before: parsePosition(query.cursor),
     limit: query.limit + 1,
   });
   return toPage(rows, query.limit, toAnomaly);
 }
 
-export async function acknowledge(deps: Deps, actor: Person, id: AnomalyId): Promise<Anomaly> {
-  const known = await loadAnomaly.maybe(deps.db, id);
+async function loadMine(deps: Deps, actor: Person, id: AnomalyId): Promise<AnomalyRow> {
+  const row = await loadAnomaly.maybe(deps.db, id);
   const mine = actor.grant.projectId;
-  if (known === undefined || (mine !== null && known.project_id !== mine)) throw new AppError("anomaly.not_found");
+  if (row === undefined || (mine !== null && row.project_id !== mine)) throw new AppError("anomaly.not_found");
+  return row;
+}
+
+export const getAnomaly = async (deps: Deps, actor: Person, id: AnomalyId): Promise<Anomaly> =>
+  toAnomaly(await loadMine(deps, actor, id));
+
+export async function acknowledge(deps: Deps, actor: Person, id: AnomalyId): Promise<Anomaly> {
+  await loadMine(deps, actor, id);
   return toAnomaly(await acknowledgeAnomaly.one(deps.db, id, actor.tokenId));
 }

@@ -57,6 +57,25 @@ test.for(["anthropic", "openai", "openai-chat", "compatible", "google"])(
   },
 );
 
+test("a verdict is read by its id by those who see its project; for others it is not there", async ({ server }) => {
+  const projectId = await server.createProject();
+  const sandbox = await server.createSandbox({ project_id: projectId });
+  const seq = await say(sandbox, "I rewrite the build.");
+  const model = await startJudgeModel((request) => toAnswer(request, { ...VERDICT, evidence: [seq] }));
+  await runGuardianOnce(await withJudge(server, model), never);
+  const [analysis] = await analysesOf(server, sandbox);
+  const path = `/guardian/analyses/${analysis.id}`;
+  const { token } = await server.createToken("viewer", projectId);
+  expect((await server.call("GET", path, { token })).body).toEqual(analysis);
+  const foreign = (await server.createToken("admin", await server.createProject())).token;
+  const refusals = await Promise.all([
+    server.call("GET", path, { token: foreign }),
+    server.call("GET", "/guardian/analyses/ana-000000000000"),
+    server.call("GET", `${path}0`),
+  ]);
+  expect(refusals.map(({ status }) => status)).toEqual([404, 404, 404]);
+});
+
 test("a verdict that cites what it was not shown changes nothing", async ({ server, sandbox }) => {
   await say(sandbox, "I work.");
   const model = await startJudgeModel((request) => toAnswer(request, { ...VERDICT, evidence: [999_999_999] }));

@@ -1,7 +1,7 @@
 /** Asks the judge about a run, believes only what it can check, and keeps that. */
 import { randomBytes } from "node:crypto";
 import { isSound, toTranscript, toVerdictSignal, type Signal } from "@drover/core";
-import type { JsonObject, Verdict, VerdictAnswer } from "@drover/contract";
+import type { AnalysisId, JsonObject, Verdict, VerdictAnswer } from "@drover/contract";
 import { insertAnalysis, listAnalyses, listNewest, measureRun, noteJudged } from "../store/analyses.ts";
 import type { WatchedRow } from "../store/supervision.ts";
 import { askModel } from "./ask-model.ts";
@@ -89,7 +89,7 @@ export async function judgeRun(
     deps.log.warn("judge.unsound_verdict", { sandbox: row.id, model });
     return undefined;
   }
-  const id = `ana-${randomBytes(6).toString("hex")}`;
+  const id = `ana-${randomBytes(6).toString("hex")}` as AnalysisId;
   await insertAnalysis(deps.db, id, row.id, model, seen.cursorSeq, await withFigures(deps, row, seen, verdict));
   return toVerdictSignal(verdict);
 }

@@ -197,7 +197,25 @@ test("one that behaves unlike the others is told after three readings, and ackno
   ]);
   expect((await server.call("GET", "/monitor/dashboard")).body.recent_anomalies).toBe(1);
   const viewer = (await server.createToken("viewer")).token;
-  const path = `/monitor/anomalies/${body.items[0].id}/acknowledge`;
+  const [anomaly] = body.items;
+  // One of them by its id, and all of one run.
+  const one = `/monitor/anomalies/${anomaly.id}`;
+  expect((await server.call("GET", one, { token: viewer })).body).toEqual(anomaly);
+  const ofRun = async (id: string) => (await server.call("GET", `/monitor/anomalies?sandbox_id=${id}`)).body.items;
+  expect(await ofRun(odd.id)).toEqual([anomaly]);
+  expect(await ofRun(sandboxes[1]?.id ?? "")).toEqual([]);
+  const mine = (await server.createToken("viewer", anomaly.project_id)).token;
+  expect((await server.call("GET", one, { token: mine })).status).toBe(200);
+  // What is another project's is not found, as if it were not there.
+  const foreign = (await server.createToken("operator", await server.createProject())).token;
+  const refusals = await Promise.all([
+    server.call("GET", one, { token: foreign }),
+    server.call("POST", `${one}/acknowledge`, { token: foreign }),
+    server.call("GET", "/monitor/anomalies/ano-000000000000"),
+    server.call("GET", "/monitor/anomalies/ano-1"),
+  ]);
+  expect(refusals.map(({ status }) => status)).toEqual([404, 404, 404, 404]);
+  const path = `${one}/acknowledge`;
   expect((await server.call("POST", path, { token: viewer })).status).toBe(403);
   expect((await server.call("POST", path)).body.acknowledged_at).toEqual(expect.any(String));
   expect((await server.call("GET", "/monitor/dashboard")).body.recent_anomalies).toBe(0);

@@ -33,8 +33,8 @@ const TOTALS: readonly MetricName[] = ["task_failures", "tokens", "cost_usd", "i
 const toSlot = (atMs: number, seconds: number): Date =>
   new Date(Math.floor(atMs / (seconds * 1_000)) * seconds * 1_000);
 
-/** The first id of a moment: ids of cost records begin with their time. */
-function toFirstId(at: Date): string {
+/** The first id of a moment: ids of cost records and of events begin with their time. */
+export function toFirstId(at: Date): string {
   const hex = Math.max(0, at.getTime()).toString(16).padStart(12, "0");
   return `${hex.slice(0, 8)}-${hex.slice(8)}-0000-0000-000000000000`;
 }

@@ -1,7 +1,21 @@
 /** What the monitor shows: figures, health, and the conductor's analyses. */
 import { decideSystemHealth, readSignals } from "@drover/core";
-import type { ConductorAnalysis, GuardianAnalysis, ProjectId, SandboxId } from "@drover/contract";
-import { listAnalyses, listConductorAnalyses, listStanding, loadDashboard } from "../store/analyses.ts";
+import {
+  AppError,
+  type AnalysisId,
+  type ConductorAnalysis,
+  type GuardianAnalysis,
+  type ProjectId,
+  type SandboxId,
+} from "@drover/contract";
+import {
+  listAnalyses,
+  listConductorAnalyses,
+  listStanding,
+  loadAnalysis,
+  loadDashboard,
+  type AnalysisRow,
+} from "../store/analyses.ts";
 import { countInterventions } from "../store/supervision.ts";
 import type { Person } from "./credential.ts";
 import { parsePosition, toPage } from "./cursor.ts";
@@ -62,6 +76,12 @@ export async function pageConductorAnalyses(deps: Deps, actor: Person, query: Pa
   }));
 }
 
+const toAnalysis = ({ position: _position, verdict, created_at, ...row }: AnalysisRow): GuardianAnalysis => ({
+  ...row,
+  ...verdict,
+  created_at: created_at.toISOString(),
+});
+
 export async function pageAnalyses(
   deps: Deps,
   actor: Person,
@@ -76,11 +96,14 @@ export async function pageAnalyses(
     before: parsePosition(query.cursor),
     limit: query.limit + 1,
   });
-  return toPage(rows, query.limit, ({ position: _position, verdict, created_at, ...row }): GuardianAnalysis => ({
-    ...row,
-    ...verdict,
-    created_at: created_at.toISOString(),
-  }));
+  return toPage(rows, query.limit, toAnalysis);
+}
+
+export async function getAnalysis(deps: Deps, actor: Person, id: AnalysisId): Promise<GuardianAnalysis> {
+  const row = await loadAnalysis.maybe(deps.db, id);
+  const mine = actor.grant.projectId;
+  if (row === undefined || (mine !== null && row.project_id !== mine)) throw new AppError("analysis.not_found");
+  return toAnalysis(row);
 }
 
 /** The passes that together are the monitor. */

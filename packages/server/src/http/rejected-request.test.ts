@@ -161,6 +161,7 @@ const BODIES: { readonly [Name in EndpointName]: Readonly<Record<string, unknown
   searchAgents: undefined,
   findBestAgent: undefined,
   listAgentHealth: undefined,
+  getAgentHeartbeats: undefined,
   registerAgent: { agent_name: "x" },
   cleanUpStaleAgents: {},
   updateAgent: { agent_name: "x" },
@@ -240,11 +241,13 @@ const BODIES: { readonly [Name in EndpointName]: Readonly<Record<string, unknown
   getGuardianAction: undefined,
   revertGuardianAction: { reason: "a" },
   listAnalyses: undefined,
+  getAnalysis: undefined,
   listConductorAnalyses: undefined,
   getMonitorHealth: undefined,
   getDashboard: undefined,
   getMetrics: undefined,
   listAnomalies: undefined,
+  getAnomaly: undefined,
   acknowledgeAnomaly: undefined,
   getMonitorStatus: undefined,
   listAlertRules: undefined,
@@ -381,6 +384,7 @@ function toPath(endpoint: Endpoint, world: World, sandbox: TestSandbox): string 
     .replace(":share_id", "shr-000000000000")
     .replace(":action_id", "act-000000000000")
     .replace(":anomaly_id", "ano-000000000000")
+    .replace(":analysis_id", "ana-000000000000")
     .replace(":alert_id", "alr-000000000000")
     .replace(":rule_id", "rule-000000000001")
     .replace(":run_id", "dia-000000000000")

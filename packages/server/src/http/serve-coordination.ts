@@ -16,6 +16,7 @@ import {
   registerAgent,
   searchAgents,
 } from "../app/list-agents.ts";
+import { readHeartbeats } from "../app/read-heartbeats.ts";
 import { generateTitle, generateTitles } from "../app/name-tasks.ts";
 import { readTrajectory } from "../app/read-events.ts";
 import { createSync, getSync, splitTask } from "../app/sync-tasks.ts";
@@ -43,6 +44,7 @@ export const coordinationHandlers: Pick<Handlers, CoordinationName> = {
   searchAgents: (context, { query }) => searchAgents(context.deps, person(context), query),
   findBestAgent: (context, { query }) => findBestAgent(context.deps, person(context), query),
   listAgentHealth: (context, { query }) => listAgentHealth(context.deps, person(context), query.project_id),
+  getAgentHeartbeats: (context, { query }) => readHeartbeats(context.deps, person(context), query),
   cleanUpStaleAgents: (context, { body }) => cleanUpStale(context.deps, person(context), body.project_id),
   updateAgent: (context, { params, body }) => changeAgent(context.deps, params.sandbox_id, body),
   setAgentAvailability: (context, { params, body }) => changeAgent(context.deps, params.sandbox_id, body),

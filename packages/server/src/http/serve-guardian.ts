@@ -8,7 +8,13 @@ import {
   reallocate,
   revertAction,
 } from "../app/act-in-emergency.ts";
-import { pageAnalyses, pageConductorAnalyses, readDashboard, readMonitorHealth } from "../app/read-monitor.ts";
+import {
+  getAnalysis,
+  pageAnalyses,
+  pageConductorAnalyses,
+  readDashboard,
+  readMonitorHealth,
+} from "../app/read-monitor.ts";
 import { pageInterventions, readSupervision } from "../app/read-supervision.ts";
 import { person, type Handlers } from "./context.ts";
 
@@ -18,6 +24,7 @@ export const guardianHandlers: Pick<Handlers, Names> = {
   getSupervision: (context, { params }) => readSupervision(context.deps, params.sandbox_id),
   listInterventions: (context, { query }) => pageInterventions(context.deps, person(context), query),
   listAnalyses: (context, { query }) => pageAnalyses(context.deps, person(context), query),
+  getAnalysis: (context, { params }) => getAnalysis(context.deps, person(context), params.analysis_id),
   listConductorAnalyses: (context, { query }) => pageConductorAnalyses(context.deps, person(context), query),
   getMonitorHealth: (context) => readMonitorHealth(context.deps, person(context)),
   getDashboard: (context) => readDashboard(context.deps, person(context)),

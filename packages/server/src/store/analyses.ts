@@ -1,14 +1,15 @@
 /** Verdicts of the judge and of the conductor, and the figures that the monitor shows. */
-import { ConductorAnalysis, ProjectId, SandboxId, Verdict, type JsonObject } from "@drover/contract";
+import { AnalysisId, ConductorAnalysis, ProjectId, SandboxId, Verdict, type JsonObject } from "@drover/contract";
 import { z } from "zod";
 import { NEWEST_SAMPLE, newest, type NewestFilter } from "./newest.ts";
 import { command, query } from "./query.ts";
 import { empty, json, sql } from "./sql.ts";
 
 const SAMPLE_ID = "drover-00000000-000000" as SandboxId;
+const SAMPLE_ANALYSIS = "ana-000000000000" as AnalysisId;
 
 const AnalysisRow = z.object({
-  id: z.string(),
+  id: AnalysisId,
   position: z.number(),
   sandbox_id: SandboxId,
   project_id: ProjectId,
@@ -23,8 +24,8 @@ const columns = sql`id, position, sandbox_id, project_id, model, cursor_seq, ver
 
 export const insertAnalysis = command(
   "guardian_analyses.insert",
-  ["ana-000000000000", SAMPLE_ID, "vendor:model", 1, {}],
-  (id: string, sandboxId: SandboxId, model: string, cursorSeq: number, verdict: Readonly<Partial<Verdict>>) => sql`
+  [SAMPLE_ANALYSIS, SAMPLE_ID, "vendor:model", 1, {}],
+  (id: AnalysisId, sandboxId: SandboxId, model: string, cursorSeq: number, verdict: Readonly<Partial<Verdict>>) => sql`
   insert into guardian_analyses (id, sandbox_id, project_id, model, cursor_seq, verdict)
   select ${id}, s.id, s.project_id, ${model}, ${cursorSeq}, ${json(verdict)}::jsonb from sandboxes s where s.id = ${sandboxId}`,
 );
@@ -34,6 +35,13 @@ export const noteJudged = command(
   [SAMPLE_ID, 1],
   (id: SandboxId, seq: number) => sql`
   update supervision set judged_at = now(), judged_seq = ${seq} where sandbox_id = ${id}`,
+);
+
+export const loadAnalysis = query(
+  "guardian_analyses.load",
+  AnalysisRow,
+  [SAMPLE_ANALYSIS],
+  (id: AnalysisId) => sql`select ${columns} from guardian_analyses where id = ${id}`,
 );
 
 export const listAnalyses = query(

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import type { NewSandbox } from "@drover/contract";
 import { chromium, type Browser, type BrowserContext, type Locator, type Page } from "playwright-core";
 import { expect, test as base } from "vitest";
+import type { Db } from "../../../server/src/ports/db.ts";
 import { createDatabase } from "../postgres.ts";
 import { startDrover, type DroverProcess } from "../drover-process.ts";
 import { endSandboxes } from "../end-sandboxes.ts";
@@ -36,6 +37,7 @@ export interface Product {
   readonly relay: Relay;
   readonly server: () => DroverProcess;
   readonly dataDir: string;
+  readonly db: Db;
   /** The server dies without a word and comes back on the same data. */
   restart(whileDown?: () => Promise<void>): Promise<void>;
   startWorker(input?: NewSandbox): Promise<FakeWorker>;
@@ -86,6 +88,7 @@ async function startProduct(): Promise<{ product: Product; end: () => Promise<vo
     url: relay.url,
     relay,
     dataDir,
+    db: database.db,
     server: () => server,
     restart: async (whileDown) => {
       relay.target = undefined;

@@ -6,6 +6,7 @@ import { expect } from "vitest";
 import { findFaintness, findFaintnessAtHighContrast, findViolations } from "./axe.ts";
 import { ADMIN_TOKEN, eventually, test, type Product } from "./browser.ts";
 import { say, type FakeWorker } from "./fake-worker.ts";
+import { plantFindings } from "./findings.ts";
 
 const fill = (worker: FakeWorker) =>
   worker.post(
@@ -83,6 +84,7 @@ async function seed(product: Product): Promise<readonly Place[]> {
   const stuck = await client.createTicket({ body: { title: "Does not get on", force_create: true } });
   const lost = await client.createTask({ body: { ticket_id: stuck.id, title: "Fails for good", max_retries: 0 } });
   await client.failTask({ params: { task_id: lost.id }, body: { reason: "no such module" } });
+  const { anomalyId, analysisId } = await plantFindings(product.db, failed.id);
   return [
     [`/sandboxes/${full.id}`, "future.event"],
     [`/sandboxes/${full.id}?tab=git`, "No branch"],
@@ -97,9 +99,11 @@ async function seed(product: Product): Promise<readonly Place[]> {
     [`/work/tickets/${ticket.id}`, "What waits for what"],
     [`/work/tasks/${second.id}`, "Attempts"],
     ["/monitor", "agents at work"],
-    ["/monitor?tab=guardian", "No run was judged yet"],
+    ["/monitor?tab=guardian", "It is back at the parser."],
     ["/monitor?tab=conductor", "Analyses"],
-    ["/monitor?tab=anomalies", "Nobody stands out"],
+    ["/monitor?tab=anomalies", "in 3 readings"],
+    [`/monitor/anomalies/${anomalyId}`, "stands out"],
+    [`/monitor/guardian/${analysisId}`, "What the intervention changed"],
     ["/monitor?tab=alerts", "What fired"],
     ["/monitor?tab=stuck", "Does not get on"],
     ["/monitor?tab=passes", "How it is set"],

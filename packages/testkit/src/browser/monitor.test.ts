@@ -3,6 +3,7 @@ import { createClient } from "@drover/client";
 import { expect } from "vitest";
 import { ADMIN_TOKEN, eventually, test } from "./browser.ts";
 import { say } from "./fake-worker.ts";
+import { plantFindings } from "./findings.ts";
 
 test("an event named as evidence is one address away: the run opens at it", async ({ page, product }) => {
   const worker = await product.startWorker({ prompt: "Cited" });
@@ -107,4 +108,66 @@ test("a rule over a figure is made, switched off and taken away", async ({ page,
   await page.getByRole("alertdialog").getByRole("button", { name: "Remove" }).click();
   await eventually(() => line.count()).toBe(0);
   expect(await read()).toEqual([]);
+});
+
+test("an anomaly has a page: what makes it, what was done around it, and that it was seen", async ({
+  page,
+  product,
+}) => {
+  const worker = await product.startWorker({ prompt: "Slower than the others" });
+  const { anomalyId } = await plantFindings(product.db, worker.id);
+  await page.goto(`${product.url}/monitor?tab=anomalies`);
+  const line = page.locator(`[data-anomaly="${anomalyId}"]`);
+  await line.getByRole("link", { name: "score 0.82 in 3 readings" }).click();
+  await page.getByRole("heading", { name: "Slower than the others stands out" }).waitFor();
+  await page.locator('[data-part="latency"]').getByText("0.90").waitFor();
+  await page.locator("[data-intervention]").getByText("It rewrites what it was told to keep.").waitFor();
+  await page.getByRole("button", { name: "Seen" }).click();
+  await page.getByText(/^seen by /).waitFor();
+  await page.getByRole("link", { name: "Anomalies", exact: true }).click();
+  await line.getByText(/^seen by /).waitFor();
+});
+
+test("a verdict has a page: the events it cites, and what the word to the agent changed", async ({ page, product }) => {
+  const worker = await product.startWorker({ prompt: "Wanders off" });
+  await worker.post(say("I rewrite the build."), say("I go back to the parser."));
+  const { analysisId, nextId, cited } = await plantFindings(product.db, worker.id);
+  await page.goto(`${product.url}/monitor/guardian/${analysisId}`);
+  await page.getByRole("heading", { name: "Wanders off drifts" }).waitFor();
+  await page.getByTestId("recommendation").getByText("Leave the build alone.").waitFor();
+  await page.getByTestId("next-verdict").getByText("Alignment went from 0.30 to 0.90").waitFor();
+  const way = page.getByRole("list", { name: "How far it came" });
+  await way.locator('[data-step="sent"] time').waitFor();
+  await way.locator('[data-step="seen"]').getByText("not seen yet").waitFor();
+  await page.locator(`[data-verdict="${nextId}"]`).getByRole("link").click();
+  await page.getByRole("heading", { name: "Wanders off keeps to its goal" }).waitFor();
+  await page.goBack();
+  await page
+    .getByRole("link", { name: `Event ${cited}` })
+    .first()
+    .click();
+  await page.locator("article").getByText("I rewrite the build.").waitFor();
+});
+
+test("a finding that is not there says so, and leads to those that are", async ({ page, product, complaints }) => {
+  complaints.allow(/status of 4(?:04|22)/);
+  for (const [path, title] of [
+    ["/monitor/anomalies/ano-000000000000", "There is no such anomaly"],
+    ["/monitor/guardian/no-id-at-all", "There is no such verdict"],
+  ] as const) {
+    await page.goto(product.url + path);
+    await page.getByText(title).waitFor();
+    await page.getByRole("link", { name: "All that are there" }).waitFor();
+  }
+});
+
+test("an agent's page shows how its workers beat, and what was noticed", async ({ page, product }) => {
+  const worker = await product.startWorker({ prompt: "Heard and lost", runtime: "codex" });
+  await worker.post({ event_type: "agent.heartbeat", event_data: { status: "running" } });
+  await worker.post({ event_type: "agent.failed", event_data: { error: "no" } });
+  await page.goto(`${product.url}/agents/codex`);
+  await page.getByTestId("heartbeats").getByText("1 heartbeat of 1 sandbox, 0 restarts, 1 failure").waitFor();
+  await page.getByRole("list", { name: "What was noticed" }).getByText("1 failed").waitFor();
+  await page.goto(`${product.url}/agents/gemini`);
+  await page.getByTestId("heartbeats").getByText("Nobody was at work").waitFor();
 });

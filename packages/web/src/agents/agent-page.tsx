@@ -11,6 +11,7 @@ import { Liveness } from "../ui/liveness.tsx";
 import { Page } from "../ui/page.tsx";
 import { Problem } from "../ui/problem.tsx";
 import { StateBadge } from "../ui/state-badge.tsx";
+import { HeartbeatStrip } from "./heartbeat-strip.tsx";
 import { OutcomeStrip } from "./outcome-strip.tsx";
 import { PackageState, RemovePackage } from "./package-state.tsx";
 import { packagesQuery } from "./queries.ts";
@@ -64,6 +65,7 @@ export function AgentPage() {
               <span className="text-xs text-ink-3">the last runs</span>
             </div>
           )}
+          <HeartbeatStrip agentName={agentName} />
           <Section title="Runs">
             {record.runs.length === 0 && (
               <Empty

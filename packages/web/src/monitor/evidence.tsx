@@ -32,8 +32,11 @@ export function Evidence({ sandboxId, seqs }: { readonly sandboxId: string; read
   );
 }
 
+/** Of sandboxes, by id. */
+export type Titles = ReadonlyMap<string, string>;
+
 /** Titles of the sandboxes that the page knows. */
-export function useTitles(): ReadonlyMap<string, string> {
+export function useTitles(): Titles {
   const list = useInfiniteQuery(sandboxesQuery({}));
   return useMemo(
     () => new Map(list.data?.pages.flatMap((page) => page.items.map((item) => [item.id as string, toTitle(item)]))),
@@ -41,7 +44,7 @@ export function useTitles(): ReadonlyMap<string, string> {
   );
 }
 
-export function SandboxName({ id, titles }: { readonly id: string; readonly titles: ReadonlyMap<string, string> }) {
+export function SandboxName({ id, titles }: { readonly id: string; readonly titles: Titles }) {
   return (
     <Link to="/sandboxes/$sandboxId" params={{ sandboxId: id }} className="rounded font-medium hover:underline">
       {titles.get(id) ?? id}

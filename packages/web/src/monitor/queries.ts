@@ -2,10 +2,13 @@
 import { queryOptions } from "@tanstack/react-query";
 import { create } from "zustand";
 import { client } from "../data/client.ts";
+import { messagesQuery } from "../data/queries.ts";
 import type { MonitorRange } from "../search-params.ts";
 
 const EVERY_MS = 10_000;
 const SHOWN = 100;
+/** Of one run: as many as a page of the server holds. */
+const MOST = 500;
 
 /** Whether the figures of the overview are to stay as they are. */
 export const useHold = create<{ readonly isHeld: boolean }>()(() => ({ isHeld: false }));
@@ -41,6 +44,30 @@ export const interventionsQuery = queryOptions({
   refetchInterval: EVERY_MS,
 });
 
+export const analysisQuery = (analysisId: string) =>
+  queryOptions({
+    queryKey: ["monitor", "analysis", analysisId] as const,
+    queryFn: ({ signal }) => client.getAnalysis({ params: { analysis_id: analysisId } }, { signal }),
+  });
+
+export const analysesOfQuery = (sandboxId: string) =>
+  queryOptions({
+    queryKey: ["monitor", "analyses", sandboxId] as const,
+    queryFn: ({ signal }) => client.listAnalyses({ query: { limit: MOST, sandbox_id: sandboxId } }, { signal }),
+    refetchInterval: EVERY_MS,
+  });
+
+export const interventionsOfQuery = (sandboxId: string) =>
+  queryOptions({
+    queryKey: ["monitor", "interventions", sandboxId] as const,
+    queryFn: ({ signal }) => client.listInterventions({ query: { limit: MOST, sandbox_id: sandboxId } }, { signal }),
+    refetchInterval: EVERY_MS,
+  });
+
+/** How far what was said to a run's agent came. */
+export const receiptsQuery = (sandboxId: string) =>
+  queryOptions({ ...messagesQuery(sandboxId), refetchInterval: EVERY_MS });
+
 export const conductorQuery = queryOptions({
   queryKey: ["monitor", "conductor"] as const,
   queryFn: ({ signal }) => client.listConductorAnalyses({ query: { limit: SHOWN } }, { signal }),
@@ -68,6 +95,21 @@ export const anomaliesQuery = queryOptions({
   queryFn: ({ signal }) => client.listAnomalies({ query: { limit: SHOWN, hours: 168 } }, { signal }),
   refetchInterval: EVERY_MS,
 });
+
+export const anomalyQuery = (anomalyId: string) =>
+  queryOptions({
+    queryKey: ["monitor", "anomaly", anomalyId] as const,
+    queryFn: ({ signal }) => client.getAnomaly({ params: { anomaly_id: anomalyId } }, { signal }),
+  });
+
+/** Of the last year. */
+export const anomaliesOfQuery = (sandboxId: string) =>
+  queryOptions({
+    queryKey: ["monitor", "anomalies", sandboxId] as const,
+    queryFn: ({ signal }) =>
+      client.listAnomalies({ query: { limit: MOST, hours: 8_784, sandbox_id: sandboxId } }, { signal }),
+    refetchInterval: EVERY_MS,
+  });
 
 export const statusQuery = queryOptions({
   queryKey: ["monitor", "status"] as const,

@@ -1,5 +1,5 @@
 /** How far the guardian went, what came of it, and how the whole stands: icon and word. */
-import type { Intervention } from "@drover/contract";
+import type { Anomaly, Intervention } from "@drover/contract";
 import {
   CircleCheck,
   CircleDashed,
@@ -71,6 +71,15 @@ export const SystemBadge = ({ health }: { readonly health: string }) => (
   <Pill look={HEALTHS[health] ?? UNKNOWN} name={health} />
 );
 
+const SEVERITIES: Readonly<Record<Anomaly["severity"], Look>> = {
+  warning: { icon: TriangleAlert, look: "bg-wait-soft text-wait-ink", word: "warning" },
+  critical: { icon: TriangleAlert, look: "bg-fail-soft text-fail-ink", word: "critical" },
+};
+
+export const SeverityBadge = ({ severity }: { readonly severity: Anomaly["severity"] }) => (
+  <Pill look={SEVERITIES[severity]} name={severity} />
+);
+
 export function OutcomeWord({ outcome }: { readonly outcome: Intervention["outcome"] }) {
   const { icon: Icon, look, word } = OUTCOMES[outcome];
   return (
@@ -86,9 +95,17 @@ export function OutcomeWord({ outcome }: { readonly outcome: Intervention["outco
 /** `repeated_tool` -> `repeated tool`. */
 export const toWords = (name: string): string => name.replaceAll("_", " ");
 
+interface ScoreProps {
+  readonly value: number;
+  readonly label: string;
+  /** More is worse. */
+  readonly isTrouble?: boolean;
+}
+
 /** A score from 0 to 1 as a bar and a number. */
-export function Score({ value, label }: { readonly value: number; readonly label: string }) {
-  const tone = value >= 0.7 ? "bg-live" : value >= 0.4 ? "bg-wait" : "bg-fail";
+export function Score({ value, label, isTrouble = false }: ScoreProps) {
+  const good = isTrouble ? 1 - value : value;
+  const tone = good >= 0.7 ? "bg-live" : good >= 0.4 ? "bg-wait" : "bg-fail";
   return (
     <span className="inline-flex items-center gap-2">
       <span

@@ -3,11 +3,14 @@ import { Link } from "@tanstack/react-router";
 import { ChevronLeft } from "lucide-react";
 import { useEffect, type ReactNode } from "react";
 import { TopBar } from "../app/top-bar-slot.tsx";
+import type { MonitorSearch } from "../search-params.ts";
 import { cx } from "./class-names.ts";
 
 /** Pages that others stand below. */
 interface Back {
   readonly to: "/" | "/sandboxes" | "/work" | "/agents" | "/settings" | "/monitor";
+  /** What was looked at there. */
+  readonly search?: MonitorSearch;
   readonly label: string;
 }
 
@@ -26,10 +29,11 @@ interface PageProps {
 
 const WIDTHS = { text: "max-w-3xl", middle: "max-w-5xl", wide: "max-w-[1500px]" } as const;
 
-function BackLink({ to, label }: Back) {
+function BackLink({ to, search = {}, label }: Back) {
   return (
     <Link
       to={to}
+      search={search}
       className="-ml-2 inline-flex h-8 items-center gap-1 rounded-lg px-2 text-sm text-ink-2 hover:bg-hover hover:text-ink"
     >
       <ChevronLeft size={16} aria-hidden /> {label}
