@@ -26,7 +26,7 @@ const ENDINGS = { failed: "failed", cancelled: "cancelled" } as const;
 export const TASK = {
   pending: { claimed: "claiming", dependency_failed: "blocked", completed: "completed", ...ENDINGS },
   blocked: { dependency_revived: "pending", given_up: "skipped", completed: "completed", ...ENDINGS },
-  claiming: { assigned: "assigned", released: "pending", ...ENDINGS },
+  claiming: { assigned: "assigned", released: "pending", requeued: "pending", ...ENDINGS },
   assigned: { started: "running", requeued: "pending", completed: "completed", ...ENDINGS },
   running: {
     completed: "completed",

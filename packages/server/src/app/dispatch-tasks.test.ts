@@ -171,6 +171,19 @@ describe("failures", () => {
     expect(await loadTask(server, broken.id)).toMatchObject({ error_message: "permission denied", retry_count: 0 });
   });
 
+  test("a task whose sandbox cannot be made is tried again as often as it may be, then fails and says why", async ({
+    server,
+  }) => {
+    const work = await createWork(server, { provider: "local" });
+    const task = await work.add("one", { max_retries: 1, execution_config: { runtime: "gemini" } });
+    await becomes(server, task, "failed");
+    expect(await loadTask(server, task.id)).toMatchObject({
+      retry_count: 1,
+      error_message: expect.stringContaining("Sandbox spawn failed: Gemini CLI"),
+    });
+    expect(await listAttempts(server, task.id)).toEqual([]);
+  });
+
   test("a lost sandbox becomes a new attempt that goes on with its session", async ({ server }) => {
     const work = await createWork(server);
     const task = await work.add("one");
