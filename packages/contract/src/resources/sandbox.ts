@@ -63,6 +63,7 @@ export const NewSandbox = z.strictObject({
   /** Work in iterations until evidence says that it is done. */
   continuous: z.union([z.boolean(), ContinuousOptions]).optional(),
   budget_usd: z.number().nonnegative().optional(),
+  /** It is stopped when it has run for so long. */
   timeout_s: z.int().positive().optional(),
   /** Another sandbox, whose files and memory this one goes on with; what is not given here is as it was there. */
   resume_from: z.string().min(1).max(200).optional(),

@@ -300,6 +300,25 @@ describe("validation", () => {
       "validation passed",
     ]);
   });
+
+  test("a validator that finds no end in the task's time is stopped, and another looks", async ({ server }) => {
+    const work = await createWork(server);
+    const task = await work.add("one", { validation_enabled: true, timeout_seconds: 3_600 });
+    await finish(server, task);
+    const mute = await takeOver(server, task, 2);
+    await mute.say("agent.started");
+    await server.db.query(
+      sql`update sandboxes set started_at = now() - interval '2 hours' where id = ${mute.sandboxId}`,
+    );
+    await finish(server, task, '{"passed": true, "feedback": "good"}', 3);
+    await becomes(server, task, "completed");
+    expect((await loadSandbox(server, mute.sandboxId)).state).toBe("cancelled");
+    expect((await listAttempts(server, task.id)).map(({ kind, outcome }) => `${kind} ${outcome}`)).toEqual([
+      "work completed",
+      "validation failed",
+      "validation passed",
+    ]);
+  });
 });
 
 describe("what agents and joins add", () => {

@@ -2,6 +2,7 @@ import type { Sandbox } from "@drover/contract";
 import { expect } from "vitest";
 import { startTestServer, test, type TestServer } from "../../../testkit/src/server.ts";
 import { sql } from "../store/sql.ts";
+import { reapSandboxesOnce } from "./reap-sandboxes.ts";
 
 const get = async (server: TestServer, id: string): Promise<Sandbox> =>
   (await server.call("GET", `/sandboxes/${id}`)).body;
@@ -154,6 +155,23 @@ test("ending a sandbox twice equals ending it once, and its worker is out", asyn
   expect((await sandbox.post({ event_type: "agent.message" })).status).toBe(401);
   expect((await server.call("GET", `/sandboxes/${sandbox.id}/assignment`, { token: sandbox.token })).status).toBe(401);
   expect((await server.call("POST", `/sandboxes/${sandbox.id}/worker-token`)).status).toBe(409);
+});
+
+test("a sandbox that has run for as long as it may is stopped, with that as its cause", async ({ server }) => {
+  const sandbox = await server.createSandbox({ timeout_s: 60 });
+  await sandbox.post({ event_type: "agent.started" });
+  const backdate = (seconds: number) =>
+    server.db.query(
+      sql`update sandboxes set started_at = now() - make_interval(secs => ${seconds}) where id = ${sandbox.id}`,
+    );
+  const { signal } = new AbortController();
+  await backdate(50);
+  await reapSandboxesOnce(server.deps, signal);
+  expect(await get(server, sandbox.id)).toMatchObject({ state: "running" });
+  await backdate(61);
+  await reapSandboxesOnce(server.deps, signal);
+  expect(await get(server, sandbox.id)).toMatchObject({ state: "cancelled", state_cause: "timed out after 60 s" });
+  expect((await sandbox.post({ event_type: "agent.message" })).status).toBe(401);
 });
 
 test("ten that end a sandbox at once end it once", async ({ server, sandbox }) => {

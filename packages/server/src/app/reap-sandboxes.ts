@@ -1,7 +1,7 @@
 /** Ends what has ended: sandboxes in a final state are destroyed, and only then are their credentials void and their log closed. */
 import { AppError, TERMINAL_SANDBOX_STATES, type SandboxId, type SandboxState } from "@drover/contract";
 import { expireMessages } from "../store/messages.ts";
-import { listKeptLongEnough, listOpen, listTaskOver } from "../store/lifecycle.ts";
+import { listKeptLongEnough, listOpen, listOverTime, listTaskOver } from "../store/lifecycle.ts";
 import { closeSandbox, loadSandbox, lockSandboxes, revokeSandboxTokens } from "../store/sandboxes.ts";
 import { changeState } from "./change-state.ts";
 import type { Deps } from "./deps.ts";
@@ -10,6 +10,7 @@ import { closeEgress } from "./govern-egress.ts";
 import { hasTerminal } from "./open-terminal.ts";
 import { keepLogs } from "./read-logs.ts";
 import { toRef } from "./sandbox-key.ts";
+import { draftStop } from "./stop-sandbox.ts";
 
 const BATCH = 50;
 const FINAL: readonly SandboxState[] = [...TERMINAL_SANDBOX_STATES];
@@ -42,7 +43,17 @@ async function reap(deps: Deps, id: SandboxId, signal: AbortSignal): Promise<voi
   deps.credentials.forget();
 }
 
+async function stopOverTime(deps: Deps): Promise<void> {
+  for (const { id, timeout_s: seconds } of await listOverTime(deps.db, BATCH)) {
+    await writeWithEvents(deps, async (tx, append) =>
+      append(await draftStop(tx, deps, id, `timed out after ${seconds} s`)),
+    );
+    deps.credentials.forget();
+  }
+}
+
 export async function reapSandboxesOnce(deps: Deps, signal: AbortSignal): Promise<{ reaped: number }> {
+  await stopOverTime(deps);
   for (const { id } of await listKeptLongEnough(deps.db, deps.host, deps.config.keepCompletedSeconds, BATCH)) {
     await changeState(deps, id, "terminated", "kept long enough");
   }

@@ -89,6 +89,19 @@ export const listKeptLongEnough = query(
   order by id limit ${limit}`,
 );
 
+/** Those that have run for longer than they may. One that works on a task has the task's time, which is another's to watch. */
+export const listOverTime = query(
+  "sandboxes.list_over_time",
+  IdRow.extend({ timeout_s: z.number() }),
+  [100],
+  (limit: number) => sql`
+  select id, (spec->>'timeout_s')::float8 as timeout_s from sandboxes s
+  where closed_at is null and state in ('running', 'paused') and spec->>'timeout_s' is not null
+    and started_at + make_interval(secs => (spec->>'timeout_s')::float8) < now()
+    and not exists (select 1 from task_attempts a where a.sandbox_id = s.id and a.kind = 'work')
+  order by id limit ${limit}`,
+);
+
 /** Those of tasks that are over: nobody has spoken to them since, and all that they had to say has come. */
 export const listTaskOver = query(
   "sandboxes.list_task_over",
