@@ -241,6 +241,23 @@ describe("failures", () => {
     expect(await listAttempts(server, task.id)).toMatchObject([{ outcome: "cancelled" }]);
   });
 
+  test("a task that a person says is done stops its sandbox, and holds up no other", async ({ server }) => {
+    const work = await createWork(server);
+    const [done, stray] = [await work.add("done"), await work.add("stray")];
+    const [worker, lost] = [await takeOver(server, done), await takeOver(server, stray)];
+    await worker.say("agent.started");
+    await becomes(server, done, "running");
+    expect((await server.call("PATCH", `/tasks/${done.id}`, { body: { status: "completed" } })).status).toBe(200);
+    expect((await loadSandbox(server, worker.sandboxId)).state).toBe("cancelled");
+    expect(await listAttempts(server, done.id)).toMatchObject([{ outcome: "completed" }]);
+    // A task whose row and try contradict each other, whatever brought that about.
+    await server.db.query(sql`update tasks set status = 'completed' where id = ${stray.id}`);
+    await lost.say("agent.failed", { error: "too late" });
+    const next = await work.add("next");
+    await finish(server, next);
+    await becomes(server, next, "completed");
+  });
+
   test("a task whose time is over fails and stops its sandbox", async ({ server }) => {
     const work = await createWork(server);
     const task = await work.add("one", { timeout_seconds: 3_600 });

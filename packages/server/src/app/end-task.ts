@@ -89,8 +89,8 @@ export async function endTask(
   deps: Deps,
   row: TaskRow,
   how: {
-    readonly on: "failed" | "cancelled";
-    readonly error: string;
+    readonly on: "completed" | "failed" | "cancelled";
+    readonly error: string | null;
     readonly outcome: AttemptOutcome;
     readonly source?: "user" | "server";
   },
@@ -109,6 +109,7 @@ export async function endTask(
     result: null,
     at: deps.clock.now(),
   });
-  const stopped: readonly EventDraft[] = await draftStop(tx, deps, attempt.sandbox_id, how.error.slice(0, 500));
+  const cause = how.error?.slice(0, 500) ?? "its task is over";
+  const stopped: readonly EventDraft[] = await draftStop(tx, deps, attempt.sandbox_id, cause);
   return { row: moved.row, drafts: [...moved.drafts, ...stopped] };
 }

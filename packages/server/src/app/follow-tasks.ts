@@ -1,5 +1,5 @@
 /** Lets tasks follow their sandboxes: begun when the worker speaks, over when it ends. Twice equals once. */
-import { TERMINAL_SANDBOX_STATES, type JsonObject, type SandboxId, type TaskId } from "@drover/contract";
+import { AppError, TERMINAL_SANDBOX_STATES, type JsonObject, type SandboxId, type TaskId } from "@drover/contract";
 import type { Db } from "../ports/db.ts";
 import { listEvents } from "../store/events.ts";
 import { loadSandbox, type SandboxRow } from "../store/sandboxes.ts";
@@ -68,6 +68,11 @@ export async function followTasksOnce(deps: Deps): Promise<{ moved: number }> {
       const result = await follow(tx, deps, taskId, sandboxId);
       if (result !== undefined) await append(result.drafts);
       return result;
+    }).catch((error: unknown) => {
+      // Expected: a task that its table lets go nowhere. It holds up nobody else.
+      if (!(error instanceof AppError)) throw error;
+      deps.log.warn("task.follow_failed", { task: taskId, sandbox: sandboxId, reason: error.message });
+      return undefined;
     });
     if (moved !== undefined) changed.push(taskId);
   }

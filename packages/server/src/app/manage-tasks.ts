@@ -101,9 +101,9 @@ async function endByPerson(
   actor: Person,
   id: TaskId,
   how: {
-    readonly on: "failed" | "cancelled";
-    readonly error: string;
-    readonly outcome: "cancelled" | "failed" | "timed_out";
+    readonly on: "completed" | "failed" | "cancelled";
+    readonly error: string | null;
+    readonly outcome: "completed" | "cancelled" | "failed" | "timed_out";
   },
 ): Promise<{ readonly before: TaskRow; readonly after: TaskRow }> {
   const ended = await writeWithEvents(deps, async (tx, append) => {
@@ -182,6 +182,7 @@ async function changeStatus(deps: Deps, actor: Person, row: TaskRow, to: TaskSta
     throw new AppError("task.illegal_transition", `a task that is ${row.status} cannot become ${to}`);
   if (on === "cancelled") await cancelTask(deps, actor, row.id, "cancelled_by_request");
   else if (on === "failed") await failTask(deps, actor, row.id, "marked_failed_by_user");
+  else if (on === "completed") await endByPerson(deps, actor, row.id, { on, error: null, outcome: "completed" });
   else if (on === "retried") await retryTask(deps, actor, row.id);
   else await moveByPerson(deps, actor, row.id, on, {});
 }
