@@ -29,6 +29,7 @@ import { startPostgres } from "./adapters/postgres-embedded.ts";
 import { diskStorage } from "./adapters/storage-dir.ts";
 import { openVault } from "./adapters/vault-file.ts";
 import { openWebhookPost } from "./adapters/webhook-post.ts";
+import { requireKey } from "./adapters/daytona/client.ts";
 import { openDaytona } from "./adapters/sandbox-daytona.ts";
 import { openDocker } from "./adapters/sandbox-docker.ts";
 import { openKubernetes, toKubernetesOptions } from "./adapters/sandbox-kubernetes.ts";
@@ -54,6 +55,7 @@ import { startLoop } from "./loop.ts";
 import { LOOPS } from "./loops.ts";
 import { toOwnAddress } from "./own-address.ts";
 import type { NameResolver } from "./ports/egress.ts";
+import type { Clock } from "./ports/clock.ts";
 import type { Fault } from "./ports/fault.ts";
 import { NO_JUDGE, type Judge } from "./ports/judge.ts";
 import type { Log } from "./ports/log.ts";
@@ -77,6 +79,8 @@ export interface ServerOptions {
   /** Aborting it stops the server, as `stop` does. */
   readonly signal: AbortSignal;
   readonly fault?: Fault;
+  /** The system's unless given. */
+  readonly clock?: Clock;
   /** Looks up names for sandboxes; the system's unless given. */
   readonly resolver?: NameResolver;
 }
@@ -205,7 +209,8 @@ async function openServer(options: ServerOptions, cleanup: ReturnType<typeof ope
       }),
     daytona: async () =>
       openDaytona({
-        apiKey: config.daytonaApiKey,
+        // Asked for when it is opened, so that a request that names the provider is refused, and no sandbox is made to fail.
+        apiKey: requireKey(config.daytonaApiKey),
         apiUrl: config.daytonaApiUrl,
         target: config.daytonaTarget,
         snapshot: config.daytonaSnapshot,
@@ -230,7 +235,7 @@ async function openServer(options: ServerOptions, cleanup: ReturnType<typeof ope
   cleanup.add(() => agents.close());
   const proxy = openEgressProxy(options.resolver ?? systemResolver);
 
-  const clock = systemClock;
+  const clock = options.clock ?? systemClock;
   const tail = await openTail({ db, bus, clock, log, signal: stopping.signal });
   cleanup.add(async () => {
     stopping.abort();

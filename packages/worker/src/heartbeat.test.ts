@@ -27,7 +27,7 @@ async function setUp(activity: Activity = IDLE) {
   });
   const ending = new AbortController();
   const heartbeat = startHeartbeat(
-    { outbox, transport, sandboxId: "s", clock, everyMs: 30_000, getActivity: () => activity },
+    { outbox, transport, sandboxId: "s", clock, everyMs: 30_000, getActivity: () => activity, getTurn: () => 3 },
     ending.signal,
   );
   const beats = () =>
@@ -75,12 +75,13 @@ test("when nothing can be recorded the server is told directly that the worker i
   await end();
 });
 
-test("a heartbeat names the running tool and its age", () => {
+test("a heartbeat names the turn, the running tool and its age", () => {
   const since = new Date("2026-01-01T00:00:00Z");
   const use = { event_type: "agent.tool_use", event_data: { tool: "Bash", tool_use_id: "t1" } };
   const busy = foldActivity(IDLE, use, since);
   const later = new Date("2026-01-01T00:01:30Z");
-  expect(toHeartbeat(busy, 7, later).event_data).toEqual({
+  expect(toHeartbeat(busy, 3, 7, later).event_data).toEqual({
+    turn: 3,
     timestamp: later.toISOString(),
     status: "running",
     event_count: 7,
@@ -88,6 +89,6 @@ test("a heartbeat names the running tool and its age", () => {
     tool_age_s: 90,
   });
   const done = foldActivity(busy, { event_type: "agent.tool_result", event_data: { tool_use_id: "t1" } }, later);
-  expect(toHeartbeat(done, 8, later).event_data).not.toHaveProperty("tool");
+  expect(toHeartbeat(done, 3, 8, later).event_data).not.toHaveProperty("tool");
   expect(foldActivity(done, { event_type: "agent.waiting", event_data: {} }, later)).toEqual(IDLE);
 });

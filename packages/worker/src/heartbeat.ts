@@ -14,15 +14,17 @@ export interface HeartbeatParts {
   readonly clock: Clock;
   readonly everyMs: number;
   readonly getActivity: () => Activity;
+  readonly getTurn: () => number;
 }
 
-export function toHeartbeat(activity: Activity, eventCount: number, now: Date): NewEvent {
+export function toHeartbeat(activity: Activity, turn: number, eventCount: number, now: Date): NewEvent {
   const { status, tool } = activity;
   const ageSeconds = tool === undefined ? 0 : Math.max(0, Math.round((now.getTime() - tool.since.getTime()) / 1_000));
   return {
     event_type: "agent.heartbeat",
     source: "worker",
     event_data: {
+      turn,
       timestamp: now.toISOString(),
       status,
       event_count: eventCount,
@@ -51,7 +53,7 @@ export function startHeartbeat(parts: HeartbeatParts, signal: AbortSignal): { re
     );
 
   const beat = async () => {
-    const event = toHeartbeat(parts.getActivity(), outbox.last, clock.now());
+    const event = toHeartbeat(parts.getActivity(), parts.getTurn(), outbox.last, clock.now());
     // While one waits for the server it is brought up to date: an outage leaves one heartbeat, not hundreds.
     if (last !== undefined && outbox.amend(last, event)) return;
     last = await outbox.offer(event).catch(() => undefined);

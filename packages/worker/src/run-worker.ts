@@ -201,7 +201,10 @@ async function work(
   const agent = startAgent({ ...common, onOwed: receipts.wake, atBoundary: order.atBoundary, transcript }, session);
   const saving = startSaving(transcript, { outbox, clock: parts.clock, getTurn: agent.getTurn }, inner);
   const everyMs = (settings.heartbeatSeconds ?? assignment.heartbeat_interval_s) * 1_000;
-  const heartbeat = startHeartbeat({ ...common, everyMs, getActivity: agent.getActivity }, inner);
+  const heartbeat = startHeartbeat(
+    { ...common, everyMs, getActivity: agent.getActivity, getTurn: agent.getTurn },
+    inner,
+  );
   const inbox = startInbox(
     {
       ...common,

@@ -53,6 +53,14 @@ test("a provider that is away refuses the request, and nothing is stored", async
   expect((await list(server)).items).toEqual([]);
 });
 
+test("a provider that lacks its key refuses the request, and nothing is stored", async ({ server }) => {
+  const { items: before } = await list(server);
+  const { status, body } = await server.call("POST", "/sandboxes", { body: { provider: "daytona" } });
+  expect([status, body.type]).toEqual([422, "urn:drover:error:provider.unavailable"]);
+  expect(body.detail).toContain("DAYTONA_API_KEY");
+  expect((await list(server)).items).toEqual(before);
+});
+
 test("what a request does not say, its project may", async ({ server }) => {
   const settings = { provider: "external", runtime: "scripted", model: "of the project", network: "none" };
   const { body: project } = await server.call("POST", "/projects", { body: { name: "with settings", settings } });
@@ -143,6 +151,8 @@ test("any word of the worker shows that it lives; turns and times are kept", asy
     body: { status: "running", detail: { load: 1 } },
   });
   expect(body).toMatchObject({ status: "received", event_type: "agent.heartbeat", seq: expect.any(Number) });
+  const { body: log } = await server.call("GET", `/sandboxes/${sandbox.id}/events?limit=1`);
+  expect(log.events[0].event_data).toMatchObject({ turn: 4, status: "running", load: 1 });
   expect((await server.call("POST", `/sandboxes/${sandbox.id}/heartbeat`, { token: sandbox.token })).status).toBe(200);
 });
 

@@ -62,10 +62,10 @@ export async function beat(
   worker: WorkerIdentity,
   body: { status: string; detail?: JsonObject | undefined },
 ): Promise<EventReceipt> {
-  await loadForWorker(deps.db, worker);
+  const { turn } = await loadForWorker(deps.db, worker);
   return deps.ingest.one(worker, {
     event_type: "agent.heartbeat",
-    event_data: { ...body.detail, status: body.status, timestamp: deps.clock.now().toISOString() },
+    event_data: { turn, ...body.detail, status: body.status, timestamp: deps.clock.now().toISOString() },
     source: "worker",
   });
 }

@@ -48,10 +48,15 @@ async function untilAborted<Result>(promise: Promise<Result>, signal: AbortSigna
   }
 }
 
-export async function openClient(options: ClientOptions): Promise<Client> {
-  const { apiKey, apiUrl, target } = options;
+export function requireKey(apiKey: string | undefined): string {
   if (apiKey === undefined || apiKey === "")
     throw new AppError("provider.unavailable", "Daytona needs a key: set DAYTONA_API_KEY");
+  return apiKey;
+}
+
+export async function openClient(options: ClientOptions): Promise<Client> {
+  const { apiUrl, target } = options;
+  const apiKey = requireKey(options.apiKey);
   const sdk = await loadSdk(options.loadSdk ?? (() => import("@daytona/sdk")));
   // Polling sees a new state within 100 ms and needs no socket that outlives the call; the SDK's events are seen after up to 1 s.
   const daytona = new sdk.Daytona({ apiKey, apiUrl, target, useDeprecatedPolling: true });
