@@ -73,6 +73,8 @@ describe("people", () => {
     expect(plain.status).toBe(401);
     expect(plain.headers["www-authenticate"]).toMatch(/^Basic /);
     expect(plain.body.type).toBe("urn:drover:error:auth.required");
+    const vague = await server.request("GET", `${toPath(project)}/info/refs`);
+    expect(vague.status).toBe(401);
   });
 
   test("the default branch is neither deleted nor rewritten, and hidden refs are no branches", async () => {

@@ -99,9 +99,20 @@ export async function mountGitEndpoint(app: FastifyInstance, deps: Deps, stoppin
     return reply.type("application/problem+json").send(JSON.stringify(problem));
   };
 
-  const enter = async (request: FastifyRequest, reply: FastifyReply, service: Service, signal: AbortSignal) => {
+  /** Before anything else: who has no credential learns nothing, not even what a request lacks. */
+  const identify = async (request: FastifyRequest): Promise<Principal> => {
     const principal = await resolvePrincipal(deps, toHeaders(request));
     if (principal === undefined) throw new AppError("auth.required");
+    return principal;
+  };
+
+  const enter = async (
+    request: FastifyRequest,
+    reply: FastifyReply,
+    principal: Principal,
+    service: Service,
+    signal: AbortSignal,
+  ) => {
     const who = toCaller(principal);
     const count = (busy.get(who) ?? 0) + 1;
     if (count > AT_ONCE)
@@ -168,10 +179,11 @@ export async function mountGitEndpoint(app: FastifyInstance, deps: Deps, stoppin
     for (const base of [`${API_BASE}/git/:repository`, "/git/:repository"]) {
       scope.get(`${base}/info/refs`, async (request, reply) => {
         const { service } = request.query as { service?: unknown };
+        const principal = await identify(request);
         if (!isService(service))
           throw new AppError("request.invalid", "only clients of Git's smart protocol are served");
         const signal = toSignal(reply);
-        const access = await enter(request, reply, service, signal);
+        const access = await enter(request, reply, principal, service, signal);
         const refs = advertise(deps, access, service, Readable.from([]), signal);
         const output = new PassThrough();
         output.write(Buffer.concat([toPacket(`# service=${service}\n`), Buffer.from("0000")]));
@@ -183,7 +195,7 @@ export async function mountGitEndpoint(app: FastifyInstance, deps: Deps, stoppin
       });
       scope.post(`${base}/git-upload-pack`, async (request, reply) => {
         const signal = toSignal(reply);
-        const access = await enter(request, reply, "git-upload-pack", signal);
+        const access = await enter(request, reply, await identify(request), "git-upload-pack", signal);
         const wants = toBounded(toBody(request), WANT_LIMIT_BYTES, "the client says too much");
         wants.once("error", () => reply.raw.destroy());
         return reply
@@ -193,7 +205,7 @@ export async function mountGitEndpoint(app: FastifyInstance, deps: Deps, stoppin
       });
       scope.post(`${base}/git-receive-pack`, async (request, reply) => {
         const signal = toSignal(reply);
-        const access = await enter(request, reply, "git-receive-pack", signal);
+        const access = await enter(request, reply, await identify(request), "git-receive-pack", signal);
         const answer = await receive(request, access, signal);
         return reply.type("application/x-git-receive-pack-result").header("cache-control", "no-store").send(answer);
       });
