@@ -28,6 +28,7 @@ import {
   lockSandboxes,
   type SandboxRow,
 } from "../store/sandboxes.ts";
+import { loadTask } from "../store/tasks.ts";
 import { requireRuntime } from "./agent-packages.ts";
 import { copyUnread } from "./copy-unread.ts";
 import { createOnce, type RequestKey } from "./create-once.ts";
@@ -56,7 +57,13 @@ export async function createSandbox(
 ): Promise<CreatedSandbox> {
   if (asked.repo !== undefined) requireReadable(actor, asked.repo);
   const inherited = await inheritSandbox(deps, actor, asked, atSeq);
-  const projectId = await pickProject(deps, actor, inherited.project_id);
+  const task = inherited.task_id === undefined ? undefined : await loadTask.maybe(deps.db, inherited.task_id);
+  const mine = actor.grant.projectId;
+  const projectId = await pickProject(deps, actor, inherited.project_id ?? mine ?? task?.project_id);
+  if (task !== undefined && task.project_id !== projectId)
+    throw new AppError("request.invalid", "task_id is not a task of this project", {
+      fields: [{ path: "task_id", message: "is not a task of this project" }],
+    });
   const input = { ...(await loadDefaults(deps, projectId)), ...inherited };
   const provider = input.provider ?? (deps.config.daytonaExecution ? "daytona" : deps.config.provider);
   // Opened before anything is stored: an unavailable provider is an error of this request.

@@ -9,5 +9,7 @@ export async function readSandboxTask(deps: Deps, id: SandboxId): Promise<Task> 
   const row = await loadSandbox.maybe(deps.db, id);
   if (row === undefined) throw new AppError("sandbox.not_found");
   if (row.task_id === null) throw new AppError("task.not_found", "the sandbox works on no task");
-  return getTask(deps, row.task_id);
+  const task = await getTask(deps, row.task_id);
+  if (task.project_id !== row.project_id) throw new AppError("task.not_found");
+  return task;
 }

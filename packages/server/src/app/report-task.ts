@@ -8,6 +8,7 @@ import { failWork, finishWork } from "./end-task.ts";
 import { writeWithEvents } from "./event-log.ts";
 import type { WorkerIdentity } from "./ingest-events.ts";
 import { refreshAround } from "./requeue-tasks.ts";
+import { takeUpTask } from "./take-up-task.ts";
 import { requireEvidence } from "./task-branch.ts";
 
 const toResult = (body: TaskCompletion): JsonObject => ({
@@ -21,11 +22,14 @@ const toResult = (body: TaskCompletion): JsonObject => ({
 export async function completeTask(deps: Deps, worker: WorkerIdentity, body: TaskCompletion) {
   const sandbox = await loadForWorker(deps.db, worker);
   const attempt = await loadAttemptOfSandbox.maybe(deps.db, sandbox.id);
-  if (attempt === undefined || attempt.task_id !== body.task_id || attempt.kind !== "work")
+  const isNew = attempt === undefined && sandbox.task_id === body.task_id;
+  if (!isNew && (attempt?.task_id !== body.task_id || attempt.kind !== "work"))
     throw new AppError("task.not_yours", "the sandbox was not made for this task");
   if (body.success) await requireEvidence(deps, sandbox, body.evidence ?? {});
   const settled = await writeWithEvents(deps, async (tx, append) => {
-    const row = await lockTask(tx, body.task_id);
+    const locked = await lockTask(tx, body.task_id);
+    const taken = isNew ? await takeUpTask(tx, deps, locked, sandbox) : { row: locked, drafts: [] };
+    const { row } = taken;
     const open = await loadOpenAttempt.maybe(tx, row.id);
     if (open?.sandbox_id !== sandbox.id) return { status: row.status, unblocked: [] };
     const moved = body.success
@@ -34,7 +38,7 @@ export async function completeTask(deps: Deps, worker: WorkerIdentity, body: Tas
           error: body.error_message ?? "the agent reported failure",
           outcome: "failed",
         });
-    await append(moved.drafts);
+    await append([...taken.drafts, ...moved.drafts]);
     return { status: moved.row.status, unblocked: moved.unblocked ?? [] };
   });
   await refreshAround(deps, [body.task_id]);
