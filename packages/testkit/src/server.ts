@@ -18,6 +18,7 @@ import { resolveConfig } from "../../server/src/config.ts";
 import { startServer } from "../../server/src/main.ts";
 import type { RunningServer } from "../../server/src/main.ts";
 import type { Deps } from "../../server/src/app/deps.ts";
+import type { Clock } from "../../server/src/ports/clock.ts";
 import type { Db } from "../../server/src/ports/db.ts";
 import type { Fault } from "../../server/src/ports/fault.ts";
 import type { Log } from "../../server/src/ports/log.ts";
@@ -36,6 +37,7 @@ export interface TestServerOptions {
   readonly dataDir?: string;
   readonly log?: Log;
   readonly fault?: Fault;
+  readonly clock?: Clock;
 }
 
 /** A sandbox of provider `external` and its worker's token. */
@@ -111,6 +113,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
     log: options.log ?? silentLog,
     signal: new AbortController().signal,
     ...(options.fault === undefined ? {} : { fault: options.fault }),
+    ...(options.clock === undefined ? {} : { clock: options.clock }),
   });
   const agent = new Agent({ keepAlive: true });
   const streams = new Set<LiveStream>();

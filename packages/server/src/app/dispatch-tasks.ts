@@ -8,7 +8,9 @@ import {
   type SandboxId,
   type TaskId,
 } from "@drover/contract";
+import type { Db } from "../ports/db.ts";
 import { loadProject, type ProjectRow } from "../store/projects.ts";
+import { loadSandbox } from "../store/sandboxes.ts";
 import { insertAttempt, listAttempts, type AttemptRow } from "../store/task-attempts.ts";
 import { loadTask, updateTaskRow, type TaskRow } from "../store/tasks.ts";
 import { loadTicket, type TicketRow } from "../store/tickets.ts";
@@ -17,11 +19,12 @@ import { changeTask, draftTaskEvent, lockTask, moveTask } from "./change-task.ts
 import { claimForValidation, claimReady } from "./claim-tasks.ts";
 import type { Deps } from "./deps.ts";
 import { failWork } from "./end-task.ts";
-import { draftEvent, writeWithEvents } from "./event-log.ts";
+import { draftEvent, writeWithEvents, type EventDraft } from "./event-log.ts";
 import { insertSandboxRow } from "./insert-sandbox.ts";
 import { joinTasksOnce } from "./join-tasks.ts";
 import { prepareResume } from "./resume-run.ts";
 import { refreshAround, ripenTasks } from "./requeue-tasks.ts";
+import { afterStop, draftStop } from "./stop-sandbox.ts";
 import { ensureBranch } from "./task-branch.ts";
 import { draftRestart } from "./tell-restart.ts";
 
@@ -37,10 +40,8 @@ interface Order {
 }
 
 /** A session that was lost is gone on with; any other try begins anew. */
-function pickResume(kind: "work" | "validation", attempts: readonly AttemptRow[]): SandboxId | null {
-  const last = attempts.filter((one) => one.kind === kind).at(-1);
-  return last?.outcome === "lost" ? last.sandbox_id : null;
-}
+const pickResume = (last: AttemptRow | undefined): SandboxId | null =>
+  last?.outcome === "lost" ? last.sandbox_id : null;
 
 function toInput(deps: Deps, { task, ticket, project, kind }: Order, resumes: SandboxId | null) {
   const config = ExecutionConfig.parse(task.execution_config);
@@ -70,10 +71,18 @@ function toInput(deps: Deps, { task, ticket, project, kind }: Order, resumes: Sa
   return { ...input, provider, ...(config.cassette === undefined ? {} : { cassette: config.cassette }) };
 }
 
+/** A task has at most one try under way: whoever reported failure and works on is stopped when the next one begins. */
+async function draftStopOf(tx: Db, deps: Deps, last: AttemptRow | undefined): Promise<readonly EventDraft[]> {
+  if (last === undefined) return [];
+  const isDone = (await loadSandbox.maybe(tx, last.sandbox_id))?.state === "completed";
+  return isDone ? [] : draftStop(tx, deps, last.sandbox_id, "another try at its task begins");
+}
+
 /** The sandbox's row is there before anything is started: whatever dies, nothing runs that no row knows. */
 async function assign(deps: Deps, order: Order, branch: string | null, signal: AbortSignal): Promise<boolean> {
   const { task, project, kind } = order;
-  const resumes = pickResume(kind, await listAttempts(deps.db, task.id));
+  const last = (await listAttempts(deps.db, task.id)).findLast((one) => one.kind === kind);
+  const resumes = pickResume(last);
   const input = toInput(deps, order, resumes);
   if (input.provider !== "external") {
     await deps.providers.open(input.provider);
@@ -85,6 +94,7 @@ async function assign(deps: Deps, order: Order, branch: string | null, signal: A
     const isMine =
       locked.claimed_by === deps.instance && locked.status === (kind === "work" ? "claiming" : "validating");
     if (!isMine) return undefined;
+    const stopped = await draftStopOf(tx, deps, last);
     const { row: sandbox, drafts } = await insertSandboxRow(tx, deps, {
       createdBy: DISPATCHER,
       source: "server",
@@ -106,6 +116,7 @@ async function assign(deps: Deps, order: Order, branch: string | null, signal: A
       const told = { ...spawned, execution_mode: "validation" };
       const entity = { type: "sandbox", id: sandbox.id, projectId: project.id };
       await append([
+        ...stopped,
         ...drafts,
         // Its name has the sandbox in it already: no row of the log, which would put the word before it.
         draftEvent(deps.ids, entity, { eventType: "VALIDATION_SANDBOX_SPAWNED", data: told }),
@@ -121,9 +132,10 @@ async function assign(deps: Deps, order: Order, branch: string | null, signal: A
       patch: { sandbox_id: sandbox.id, not_before: null },
       data: { agent_id: sandbox.id, attempt: attempt.number, resumes },
     });
-    await append([...drafts, ...moved.drafts, ...lost]);
+    await append([...stopped, ...drafts, ...moved.drafts, ...lost]);
     return sandbox;
   });
+  if (last !== undefined) afterStop(deps);
   // Where a provider makes the sandbox this is a step of making it.
   if (made?.provider === "external" && resumes !== null) await prepareResume(deps, made, signal);
   return made !== undefined;
