@@ -48,6 +48,20 @@ export const SUPERVISION_OPTIONS = {
       .optional(),
     doc: "A model that also judges runs, as `vendor:model` with the vendors anthropic, openai, openai-chat, compatible and google; without it measured signs decide alone.",
   },
+  guardianIntervalSeconds: {
+    env: "MONITORING_GUARDIAN_INTERVAL_SECONDS",
+    yaml: "monitoring.guardian_interval_seconds",
+    schema: positive,
+    fallback: "60",
+    doc: "How often the guardian looks at every run, in seconds.",
+  },
+  conductorIntervalSeconds: {
+    env: "MONITORING_CONDUCTOR_INTERVAL_SECONDS",
+    yaml: "monitoring.conductor_interval_seconds",
+    schema: positive,
+    fallback: "300",
+    doc: "How often it is looked at how the running agents stand together, in seconds.",
+  },
   guardianCoolDownSeconds: {
     env: "GUARDIAN_COOL_DOWN_SECONDS",
     yaml: "monitoring.guardian_cool_down_seconds",

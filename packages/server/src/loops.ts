@@ -1,4 +1,5 @@
 /** The table of background passes; `main.ts` starts it. */
+import type { Config } from "@drover/contract";
 import { applyRetentionOnce } from "./app/apply-retention.ts";
 import { advanceTicketsOnce } from "./app/advance-tickets.ts";
 import { deliverWebhooksOnce } from "./app/deliver-webhooks.ts";
@@ -28,7 +29,8 @@ import { superviseRunsOnce } from "./app/supervise-runs.ts";
 
 export interface LoopRow {
   readonly name: string;
-  readonly everyMs: number;
+  /** A number, or a setting that says it. */
+  readonly everyMs: number | ((config: Config) => number);
   readonly pass: (deps: Deps, signal: AbortSignal) => Promise<unknown>;
   /** Events, of whichever replica, after which it runs at once: stored types, or what they begin with. */
   readonly wakeOn?: readonly string[];
@@ -48,8 +50,19 @@ export const LOOPS: readonly LoopRow[] = [
   { name: "provision-sandboxes", everyMs: 1_000, pass: provisionSandboxesOnce },
   { name: "watch-sandboxes", everyMs: 5_000, pass: watchSandboxesOnce },
   { name: "supervise-runs", isMonitoring: true, everyMs: 5_000, pass: superviseRunsOnce },
-  { name: "run-guardian", isMonitoring: true, everyMs: 60_000, pass: runGuardianOnce },
-  { name: "run-conductor", isMonitoring: true, byTurns: true, everyMs: 300_000, pass: runConductorOnce },
+  {
+    name: "run-guardian",
+    isMonitoring: true,
+    everyMs: ({ guardianIntervalSeconds }) => guardianIntervalSeconds * 1_000,
+    pass: runGuardianOnce,
+  },
+  {
+    name: "run-conductor",
+    isMonitoring: true,
+    byTurns: true,
+    everyMs: ({ conductorIntervalSeconds }) => conductorIntervalSeconds * 1_000,
+    pass: runConductorOnce,
+  },
   { name: "measure", isMonitoring: true, everyMs: 30_000, pass: measureOnce },
   { name: "find-anomalies", isMonitoring: true, byTurns: true, everyMs: 60_000, pass: findAnomaliesOnce },
   { name: "deliver-alerts", isMonitoring: true, everyMs: 5_000, pass: deliverAlertsOnce },

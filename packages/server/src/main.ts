@@ -338,7 +338,9 @@ async function openServer(options: ServerOptions, cleanup: ReturnType<typeof ope
   await saveReplica(db, host, config.peerUrl ?? (isEverywhere ? `http://${hostname()}:${port}` : url), instance);
   await releaseLeases(db, deps.host);
   await releaseDeliveries(db, deps.host);
-  const passes = LOOPS.filter(({ isOrchestration }) => isOrchestration !== true || config.orchestratorEnabled);
+  const passes = LOOPS.filter(({ isOrchestration }) => isOrchestration !== true || config.orchestratorEnabled).map(
+    (row) => ({ ...row, everyMs: typeof row.everyMs === "number" ? row.everyMs : row.everyMs(config) }),
+  );
   // Expected: the database is away. The log of the process has it then.
   const tell = (...told: Parameters<typeof tellMonitoring> extends [unknown, ...infer Rest] ? Rest : never) =>
     tellMonitoring(deps, ...told).catch((error: unknown) => log.warn("monitoring.untold", { reason: String(error) }));
