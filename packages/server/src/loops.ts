@@ -1,5 +1,4 @@
 /** The table of background passes; `main.ts` starts it. */
-import type { Config } from "@drover/contract";
 import { applyRetentionOnce } from "./app/apply-retention.ts";
 import { advanceTicketsOnce } from "./app/advance-tickets.ts";
 import { deliverWebhooksOnce } from "./app/deliver-webhooks.ts";
@@ -30,7 +29,7 @@ import { superviseRunsOnce } from "./app/supervise-runs.ts";
 export interface LoopRow {
   readonly name: string;
   /** A number, or a setting that says it. */
-  readonly everyMs: number | ((config: Config) => number);
+  readonly everyMs: number | ((config: Deps["config"]) => number);
   readonly pass: (deps: Deps, signal: AbortSignal) => Promise<unknown>;
   /** Events, of whichever replica, after which it runs at once: stored types, or what they begin with. */
   readonly wakeOn?: readonly string[];
