@@ -1,11 +1,12 @@
-/** Every cell of both tables through the real store: allowed ones land where the table says, all others change nothing. */
-import { stepTask, TASK, TICKET, UNBLOCKING, type TaskTrigger } from "@drover/core";
-import { TaskStatus, TicketStatus } from "@drover/contract";
+/** Every cell of three tables through the real store: allowed ones land where the table says, all others change nothing. */
+import { SANDBOX, step, stepTask, TASK, TICKET, UNBLOCKING, type SandboxTrigger, type TaskTrigger } from "@drover/core";
+import { SandboxState, TaskStatus, TicketStatus, type SandboxId } from "@drover/contract";
 import { describe, expect, vi } from "vitest";
 import { listTriggers } from "../../../testkit/src/machine-suite.ts";
 import { startTestServer, test as base, type TestServer } from "../../../testkit/src/server.ts";
 import { createWork, loadTask, type Work } from "../../../testkit/src/work.ts";
 import { sql } from "../store/sql.ts";
+import { changeState } from "./change-state.ts";
 import { changeTask } from "./change-task.ts";
 
 vi.setConfig({ testTimeout: 120_000 });
@@ -23,6 +24,30 @@ const test = base.extend<{ $file: { idle: TestServer; work: Work } }>({
 
 const countEvents = async (server: TestServer, id: string): Promise<number> =>
   (await server.db.query(sql`select count(*) as count from events where entity_id = ${id}`))[0]?.["count"] as number;
+
+const SANDBOX_TRIGGERS = listTriggers<SandboxState, SandboxTrigger>(SANDBOX);
+/** Where each trigger leads: to be there already is neither a step nor an error. */
+const isThere = (on: SandboxTrigger, state: SandboxState) =>
+  SandboxState.options.some((from) => {
+    const next = step<SandboxState, SandboxTrigger>(SANDBOX, from, on);
+    return next.ok && next.to === state;
+  });
+
+describe.for(SandboxState.options)("a sandbox that is %s", (from) => {
+  test("goes where its row says, and stays where it is otherwise", async ({ idle }) => {
+    const { id } = await idle.createSandbox();
+    for (const on of SANDBOX_TRIGGERS) {
+      await idle.db.query(sql`update sandboxes set state = ${from} where id = ${id}`);
+      const told = await countEvents(idle, id);
+      const next = step<SandboxState, SandboxTrigger>(SANDBOX, from, on);
+      const moved = changeState(idle.deps, id as SandboxId, on, "tried");
+      if (next.ok || isThere(on, from)) expect((await moved).state, on).toBe(next.ok ? next.to : from);
+      else await expect(moved, on).rejects.toMatchObject({ code: "sandbox.illegal_transition" });
+      expect((await idle.call("GET", `/sandboxes/${id}`)).body.state, on).toBe(next.ok ? next.to : from);
+      expect(await countEvents(idle, id), on).toBe(next.ok ? told + 1 : told);
+    }
+  });
+});
 
 const triggers = listTriggers<TaskStatus, TaskTrigger>(TASK);
 
