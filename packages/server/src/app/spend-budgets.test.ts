@@ -1,25 +1,10 @@
 /** Budgets hold: reserved before a call, settled after it; who reaches one is paused, and a person is asked. */
 import { expect } from "vitest";
 import { createHold } from "../../../testkit/src/model/hold.ts";
-import { startScriptedModel, type ScriptedModel } from "../../../testkit/src/model/scripted-model.ts";
-import { startTestServer, test as base, type TestSandbox, type TestServer } from "../../../testkit/src/server.ts";
+import { extendByModel } from "../../../testkit/src/model/model-server.ts";
+import type { TestSandbox, TestServer } from "../../../testkit/src/server.ts";
 
-const test = base.extend<{ $file: { model: ScriptedModel; server: TestServer } }>({
-  model: [
-    async ({}, use) => {
-      await using model = await startScriptedModel({ isTurn: () => true });
-      await use(model);
-    },
-    { scope: "file" },
-  ],
-  server: [
-    async ({ model }, use) => {
-      await using server = await startTestServer({ config: { anthropicBaseUrl: model.url } });
-      await use(server);
-    },
-    { scope: "file" },
-  ],
-});
+const test = extendByModel((model) => ({ config: { anthropicBaseUrl: model.url } }));
 
 /** 100,000 tokens of output: 1.50 USD. */
 const DEAR = { text: "a", usage: { input: 0, output: 100_000 } };

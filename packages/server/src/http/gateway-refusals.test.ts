@@ -3,8 +3,7 @@
  *  quotes passed on. */
 import { createHash } from "node:crypto";
 import { expect } from "vitest";
-import { startScriptedModel, type ScriptedModel } from "../../../testkit/src/model/scripted-model.ts";
-import { startTestServer, test as base, type TestServer } from "../../../testkit/src/server.ts";
+import { extendByModel } from "../../../testkit/src/model/model-server.ts";
 import { insertSandboxToken } from "../store/sandboxes.ts";
 
 const CANARY = "sk-ant-CANARY-0123456789";
@@ -12,30 +11,10 @@ const STORED = "sk-CANARY-stored";
 const lines: string[] = [];
 const note = (name: string, facts?: unknown) => void lines.push(`${name} ${JSON.stringify(facts)}`);
 
-const test = base.extend<{ $file: { model: ScriptedModel; server: TestServer } }>({
-  model: [
-    async ({}, use) => {
-      await using model = await startScriptedModel({ isTurn: () => true });
-      await use(model);
-    },
-    { scope: "file" },
-  ],
-  server: [
-    async ({ model }, use) => {
-      await using server = await startTestServer({
-        config: {
-          anthropicBaseUrl: model.url,
-          anthropicApiKey: CANARY,
-          modelAllow: "claude-*, gpt-5",
-          modelBodyMb: 1,
-        },
-        log: { debug: note, info: note, warn: note, error: note },
-      });
-      await use(server);
-    },
-    { scope: "file" },
-  ],
-});
+const test = extendByModel((model) => ({
+  config: { anthropicBaseUrl: model.url, anthropicApiKey: CANARY, modelAllow: "claude-*, gpt-5", modelBodyMb: 1 },
+  log: { debug: note, info: note, warn: note, error: note },
+}));
 
 const MESSAGES = "/gateway/anthropic/v1/messages";
 const BODY = { model: "claude-sonnet-4-5", messages: [] };

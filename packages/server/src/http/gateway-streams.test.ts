@@ -5,27 +5,12 @@ import { once } from "node:events";
 import { request, type IncomingMessage } from "node:http";
 import { expect } from "vitest";
 import { createHold } from "../../../testkit/src/model/hold.ts";
-import { startScriptedModel, type ScriptedModel } from "../../../testkit/src/model/scripted-model.ts";
-import { startTestServer, test as base, type TestSandbox, type TestServer } from "../../../testkit/src/server.ts";
+import { extendByModel } from "../../../testkit/src/model/model-server.ts";
+import type { TestSandbox, TestServer } from "../../../testkit/src/server.ts";
 
-const test = base.extend<{ $file: { model: ScriptedModel; server: TestServer } }>({
-  model: [
-    async ({}, use) => {
-      await using model = await startScriptedModel({ isTurn: () => true });
-      await use(model);
-    },
-    { scope: "file" },
-  ],
-  server: [
-    async ({ model }, use) => {
-      await using server = await startTestServer({
-        config: { anthropicBaseUrl: model.url, openaiBaseUrl: model.url, geminiBaseUrl: model.url },
-      });
-      await use(server);
-    },
-    { scope: "file" },
-  ],
-});
+const test = extendByModel((model) => ({
+  config: { anthropicBaseUrl: model.url, openaiBaseUrl: model.url, geminiBaseUrl: model.url },
+}));
 
 const ANTHROPIC = "/api/v1/gateway/anthropic/v1/messages";
 const BODY = { model: "claude-sonnet-4-5", stream: true, messages: [{ role: "user", content: "go" }] };

@@ -1,36 +1,21 @@
 /** The way to models: passed on as it comes, without the keys, metered and told in the log.
  *  Broken on purpose, each seen here: the agent's own headers passed on, credentials among them; keys in the query passed on. */
 import { expect } from "vitest";
-import { startScriptedModel, type ScriptedModel } from "../../../testkit/src/model/scripted-model.ts";
-import { startTestServer, test as base, type TestSandbox, type TestServer } from "../../../testkit/src/server.ts";
+import { extendByModel } from "../../../testkit/src/model/model-server.ts";
+import type { TestSandbox, TestServer } from "../../../testkit/src/server.ts";
 
 const KEYS = { anthropic: "sk-ant-CANARY-a", openai: "sk-CANARY-o", gemini: "AIza-CANARY-g" };
 
-const test = base.extend<{ $file: { model: ScriptedModel; server: TestServer } }>({
-  model: [
-    async ({}, use) => {
-      await using model = await startScriptedModel({ isTurn: () => true });
-      await use(model);
-    },
-    { scope: "file" },
-  ],
-  server: [
-    async ({ model }, use) => {
-      await using server = await startTestServer({
-        config: {
-          anthropicBaseUrl: model.url,
-          anthropicApiKey: KEYS.anthropic,
-          openaiBaseUrl: `${model.url}/v1`,
-          openaiApiKey: KEYS.openai,
-          geminiBaseUrl: model.url,
-          geminiApiKey: KEYS.gemini,
-        },
-      });
-      await use(server);
-    },
-    { scope: "file" },
-  ],
-});
+const test = extendByModel((model) => ({
+  config: {
+    anthropicBaseUrl: model.url,
+    anthropicApiKey: KEYS.anthropic,
+    openaiBaseUrl: `${model.url}/v1`,
+    openaiApiKey: KEYS.openai,
+    geminiBaseUrl: model.url,
+    geminiApiKey: KEYS.gemini,
+  },
+}));
 
 const SAYS = { text: "hello", usage: { input: 100, output: 20, cacheRead: 40, cacheWrite: 0 } };
 
