@@ -26,6 +26,7 @@ describe("an offence gives a sentence", () => {
     ["packages/core/src/events-v2.ts", "", role],
     ["packages/web/src/Feed.tsx", "", "is not named in kebab-case"],
     ["packages/core/src/dag.ts", "x\n".repeat(501), "has more than 500 lines: it has two subjects"],
+    ["packages/core/src/dag.test.ts", "x\n".repeat(501), "has more than 500 lines: it has two subjects"],
     ["packages/web/src/feed.tsx", `element.${"inner"}HTML = text`, "sets HTML from a string"],
     ["packages/web/src/feed.tsx", `<p dangerouslySet${"InnerHTML"}={x} />`, "sets HTML from a string"],
     ["packages/core/src/dag.test.ts", `${dotted("vi", "mock")}("./dag.ts")`, "mocks a module of ours"],
@@ -49,8 +50,8 @@ describe("an offence gives a sentence", () => {
   });
 });
 
-test("good names and long tests pass", () => {
+test("good names and whole sizes pass", () => {
   expect(findTextOffences("packages/core/src/baseline.ts", "x")).toEqual([]);
   expect(findTextOffences("packages/core/src/new-sandbox.ts", "x")).toEqual([]);
-  expect(findTextOffences("packages/core/src/dag.test.ts", "x\n".repeat(900))).toEqual([]);
+  expect(findTextOffences("packages/core/src/dag.test.ts", "x\n".repeat(500))).toEqual([]);
 });

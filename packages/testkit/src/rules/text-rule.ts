@@ -29,7 +29,7 @@ const TEXT_RULES: readonly TextRule[] = [
   { sentence: "is not named in kebab-case", applies: isAny, offends: (_, path) => !KEBAB.test(stem(path)) },
   {
     sentence: `has more than ${LINE_LIMIT} lines: it has two subjects`,
-    applies: (path) => !isTest(path),
+    applies: isAny,
     offends: (text) => text.split("\n").length > LINE_LIMIT + 1,
   },
   {
