@@ -1,5 +1,5 @@
 /** The queue of what waits for a person, with the answer beside it where one click is enough. */
-import type { Permission, PermissionAnswer } from "@drover/contract";
+import type { Permission, PermissionAnswer, Sandbox } from "@drover/contract";
 import { toCommand } from "@drover/contract/views";
 import { useMutation } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
@@ -50,15 +50,7 @@ function NeedLine({ need, mayOperate }: { readonly need: Need; readonly mayOpera
       return (
         <Line
           icon={need.request.kind === "question" ? MessageCircleQuestion : ShieldQuestion}
-          title={
-            <Link
-              to="/sandboxes/$sandboxId"
-              params={{ sandboxId: need.sandbox.id }}
-              className="rounded hover:underline"
-            >
-              {toTitle(need.sandbox)}
-            </Link>
-          }
+          title={<SandboxTitle sandbox={need.sandbox} />}
           what={`${need.request.kind === "question" ? "asks" : `wants to use ${need.request.tool}`}: ${toQuestion(need.request)}`}
           since={need.since}
         >
@@ -70,15 +62,7 @@ function NeedLine({ need, mayOperate }: { readonly need: Need; readonly mayOpera
       return (
         <Line
           icon={Coins}
-          title={
-            <Link
-              to="/sandboxes/$sandboxId"
-              params={{ sandboxId: need.sandbox.id }}
-              className="rounded hover:underline"
-            >
-              {toTitle(need.sandbox)}
-            </Link>
-          }
+          title={<SandboxTitle sandbox={need.sandbox} />}
           what={`stopped at its budget, ${formatCost(need.sandbox.cost_usd ?? 0)} spent: raise it to let it go on`}
           since={need.since}
         >
@@ -115,6 +99,12 @@ function NeedLine({ need, mayOperate }: { readonly need: Need; readonly mayOpera
       );
   }
 }
+
+const SandboxTitle = ({ sandbox }: { readonly sandbox: Sandbox }) => (
+  <Link to="/sandboxes/$sandboxId" params={{ sandboxId: sandbox.id }} className="rounded hover:underline">
+    {toTitle(sandbox)}
+  </Link>
+);
 
 interface LineProps {
   readonly icon: LucideIcon;

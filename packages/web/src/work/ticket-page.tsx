@@ -14,7 +14,7 @@ import { notify } from "../ui/notify.ts";
 import { Problem } from "../ui/problem.tsx";
 import { PriorityMark, TICKET_LOOKS, TicketBadge, WaitsForPerson } from "./badges.tsx";
 import { Progress } from "./board-card.tsx";
-import { NewTask } from "./new-ticket.tsx";
+import { NewTask } from "./new-task.tsx";
 import { Loading, PageFrame, Panel } from "./page-frame.tsx";
 import { tasksQuery, ticketGraphQuery, ticketQuery } from "./queries.ts";
 import { TaskList } from "./task-list.tsx";
