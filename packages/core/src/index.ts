@@ -24,7 +24,6 @@ export * from "./merge-results.ts";
 export * from "./pick-tasks.ts";
 export * from "./project-event.ts";
 export * from "./message-machine.ts";
-export * from "./project-event.ts";
 export * from "./push-policy.ts";
 export * from "./repo-address.ts";
 export * from "./resources.ts";

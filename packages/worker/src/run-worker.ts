@@ -128,6 +128,17 @@ interface Open {
   readonly bridge: Bridge;
 }
 
+/** What everybody who speaks to the server is given. */
+const toCommon = ({ parts: { clock, random, fault, log }, settings: { sandboxId }, outbox, transport }: Open) => ({
+  outbox,
+  transport,
+  sandboxId,
+  clock,
+  random,
+  fault,
+  log,
+});
+
 /** They outlive the agent: what was recorded at the end is still to be sent. */
 interface Senders {
   readonly link: Link;
@@ -168,7 +179,7 @@ async function work(
   watch: WorkspaceWatch,
   signal: AbortSignal,
 ): Promise<WorkerExit> {
-  const { parts, settings, outbox, transport } = open;
+  const { parts, settings, outbox } = open;
   const name = toRuntimeName(settings, assignment);
   const runtime = toWorking(open, assignment, order, parts.runtimes[name]);
   if (runtime === undefined) {
@@ -179,15 +190,7 @@ async function work(
 
   const stop = new AbortController();
   const inner = AbortSignal.any([signal, stop.signal]);
-  const common = {
-    outbox,
-    transport,
-    sandboxId: settings.sandboxId,
-    clock: parts.clock,
-    random: parts.random,
-    fault: parts.fault,
-    log: parts.log,
-  };
+  const common = toCommon(open);
 
   // A run that is over and only waits for messages is not started again: its state at the server stays what it is.
   if (outbox.getNote(SETTLED) !== true) await outbox.append([toStarted(order, runtime, assignment, parts.clock.now())]);
@@ -269,16 +272,8 @@ async function restoreOwn(
 }
 
 async function runOpen(open: Open, signal: AbortSignal): Promise<WorkerExit> {
-  const { parts, settings, outbox, transport } = open;
-  const common = {
-    outbox,
-    transport,
-    sandboxId: settings.sandboxId,
-    clock: parts.clock,
-    random: parts.random,
-    fault: parts.fault,
-    log: parts.log,
-  };
+  const { parts, settings, outbox } = open;
+  const common = toCommon(open);
   const fetched = await fetchAssignment(common, signal);
   if (fetched.kind === "closed") return { code: EXIT_CODES.done, reason: "signal", unsent: outbox.pending };
   if (fetched.kind === "ended")

@@ -1,5 +1,6 @@
 /** One replica as the server composes it (ingest, tail, bus, pool), with a gate before every answer of the database. */
 import { AppError } from "@drover/contract";
+import { systemClock } from "../../../server/src/adapters/clock-system.ts";
 import { openPostgres } from "../../../server/src/adapters/db-postgres.ts";
 import { randomIds } from "../../../server/src/adapters/ids-random.ts";
 import type { EventLogDeps } from "../../../server/src/app/event-log.ts";
@@ -13,20 +14,7 @@ import { silentLog } from "../silent-log.ts";
 import type { Gate } from "./gate.ts";
 
 /** Waits shrink fifty-fold; the order of things stays as it is. */
-const fastClock: Clock = {
-  now: () => new Date(),
-  sleep: (ms, signal) =>
-    new Promise((resolve) => {
-      if (signal.aborted) return resolve();
-      const finish = () => {
-        clearTimeout(timer);
-        signal.removeEventListener("abort", finish);
-        resolve();
-      };
-      const timer = setTimeout(finish, ms / 50);
-      signal.addEventListener("abort", finish, { once: true });
-    }),
-};
+const fastClock: Clock = { ...systemClock, sleep: (ms, signal) => systemClock.sleep(ms / 50, signal) };
 
 /** Answers arrive late: others commit between what was read or committed and the moment in which its asker knows. */
 const toLateDb = (db: Db, gate: Gate): Db => ({
