@@ -29,7 +29,9 @@ test("files and differences of a run, now and then; a fork, and a link to watch"
     const said = await read(server, "api", "listSandboxEvents", `sandbox_id=${id}`, `event_type=${type}`, "order=asc");
     return (JSON.parse(said) as { events: readonly { seq: number }[] }).events;
   };
-  await expect.poll(() => listEvents("agent.completed"), { timeout: 100_000, interval: 500 }).toHaveLength(1);
+  const countEnds = async () =>
+    (await server.call("GET", `/sandboxes/${id}/events?event_type=agent.completed`)).body.total_count;
+  await expect.poll(countEnds, { timeout: 100_000 }).toBe(1);
   const [first] = await listEvents("workspace.checkpoint");
   const then = String(first?.seq);
   const [now, before, listed, shown, patch] = await Promise.all([

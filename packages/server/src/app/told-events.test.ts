@@ -110,9 +110,11 @@ test("supervision tells that it watches, a pass that fails once per spell, a loo
   expect((await server.call("POST", "/monitor/intelligent/emergency", { body: [id] })).status).toBe(200);
   expect(await listTold(server, "monitoring.system.updated")).toMatchObject([{ active_agents: 1, agent_ids: [id] }]);
   await db.query(sql`alter table supervision rename to away`);
-  await expect
-    .poll(() => server.deps.passes.get("supervise-runs")?.failedInRow, { timeout: FACT_MS })
-    .toBeGreaterThan(1);
+  const countFailed = () => {
+    server.deps.wake("supervise-runs");
+    return server.deps.passes.get("supervise-runs")?.failedInRow;
+  };
+  await expect.poll(countFailed, { timeout: FACT_MS }).toBeGreaterThan(1);
   const failed = await listTold(server, "monitoring.cycle.failed");
   expect(failed.filter(({ loop }) => loop === "supervise-runs")).toHaveLength(1);
   await db.query(sql`alter table away rename to supervision`);

@@ -1,6 +1,6 @@
 /** The first minute of a new user: one click, and an agent works from beginning to end. */
 import { expect } from "vitest";
-import { eventually, test } from "./browser.ts";
+import { eventually, test } from "../browser/browser.ts";
 
 test("the demo runs to its end on the page, with a plan, edits, commands and no error", async ({ page, product }) => {
   await page.goto(product.url);
