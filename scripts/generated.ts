@@ -1,9 +1,10 @@
-/** The files that are written from the code: the wire, the options, the command line, the state diagrams. */
+/** The files that are written from the code: the wire, the options, the command line, the promises, the state diagrams. */
 import { globSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { z } from "zod";
 import { toCliPage } from "../packages/cli/src/cli-page.ts";
 import * as contract from "../packages/contract/src/index.ts";
+import { toPromisesPage } from "../packages/testkit/src/rules/promises.ts";
 import { ROOT } from "./steps.ts";
 
 export interface Generated {
@@ -204,6 +205,7 @@ export async function generate(): Promise<readonly Generated[]> {
     { path: "docs/OPTIONS.md", text: toOptionsPage() },
     { path: "docs/CLI.md", text: toCliPage() },
     { path: "docs/API.md", text: toApiPage() },
+    { path: "docs/PROMISES.md", text: toPromisesPage() },
     { path: architecture, text: await toArchitecture(architecture) },
   ];
 }

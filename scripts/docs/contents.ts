@@ -10,6 +10,7 @@ export const CHAPTERS: readonly Chapter[] = [
     pages: [
       ["QUICKSTART.md", "Quick start"],
       ["CONCEPTS.md", "Concepts"],
+      ["PROMISES.md", "Promises"],
       ["WEB.md", "The web UI"],
       ["SECURITY.md", "Security"],
     ],
