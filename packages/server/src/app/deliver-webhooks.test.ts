@@ -91,6 +91,23 @@ test("what is never taken has failed, who is gone is told nothing more, and the 
   expect(receiver.received.filter(({ path }) => path === "/gone")).toHaveLength(seen);
 });
 
+test("a receiver that never answers keeps no other waiting", async () => {
+  await using receiver = await startReceiver(({ path }) => (path === "/deaf" ? undefined : 204));
+  await using server = await startHooked(receiver);
+  const deaf = await hook(server, { url: receiver.url.replace("/hook", "/deaf"), event_types: ["agent.*"] });
+  await hook(server, { url: receiver.url, event_types: ["agent.*"] });
+  const sandbox = await server.createSandbox();
+  const events = Array.from({ length: 25 }, () => ({ event_type: "agent.message" }));
+  await sandbox.post({ events });
+  const taken = () => receiver.received.filter(({ path }) => path === "/hook").length;
+  await expect.poll(taken).toBe(25);
+  // More than is sent at once: the other waited for none of these.
+  const tried = (await listLog(server, deaf.id)).filter(({ attempts }: { attempts: number }) => attempts > 0);
+  expect(tried.map(({ attempts, last_error }: Record<string, unknown>) => [attempts, last_error])).toEqual(
+    Array(10).fill([1, null]),
+  );
+});
+
 test("whoever administers one project sees and makes webhooks of that one, and no inner address is taken", async () => {
   await using receiver = await startReceiver(() => 204);
   await using server = await startHooked(receiver);

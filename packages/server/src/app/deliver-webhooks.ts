@@ -20,6 +20,8 @@ const HOOKS_AT_ONCE = 50;
 const CONTENT_TYPE = "application/cloudevents+json; charset=utf-8";
 /** Longer than any try can take: what a dead process held comes back after it. */
 const CLAIM = { each: 10, all: 100, leaseSeconds: 60 } as const;
+/** While somebody is waited for, the others are looked after as often. */
+const LOOK_MS = 1_000;
 /** A pass ends some time; the next one goes on. */
 const ROUNDS = 100;
 
@@ -93,17 +95,24 @@ async function deliver(deps: Deps, delivery: Claimed, retries: readonly number[]
 
 export async function deliverWebhooksOnce(deps: Deps, signal: AbortSignal): Promise<void> {
   const retries = deps.config.webhookRetrySeconds.split(",").map(Number);
+  const settle = (delivery: Claimed) =>
+    deliver(deps, delivery, retries, signal).catch((error: unknown) => {
+      // Expected: the server stops, or the store is away; the lease runs out and it is sent again.
+      if (!signal.aborted) deps.log.warn("webhook.not_settled", { delivery: delivery.id, reason: String(error) });
+    });
+  /** By webhook: a receiver that does not answer keeps nobody else waiting. */
+  const underWay = new Map<string, Promise<void>>();
   for (let round = 0; round < ROUNDS && !signal.aborted; round += 1) {
     const isBehind = await readLogOnce(deps);
-    const claimed = await claimDeliveries(deps.db, { ...CLAIM, host: deps.host });
-    await Promise.all(
-      claimed.map((delivery) =>
-        deliver(deps, delivery, retries, signal).catch((error: unknown) => {
-          // Expected: the server stops, or the store is away; the lease runs out and it is sent again.
-          if (!signal.aborted) deps.log.warn("webhook.not_settled", { delivery: delivery.id, reason: String(error) });
-        }),
-      ),
-    );
-    if (!isBehind && claimed.length === 0) return;
+    const claimed = await claimDeliveries(deps.db, { ...CLAIM, host: deps.host, busy: [...underWay.keys()] });
+    for (const [id, own] of Map.groupBy(claimed, ({ webhook_id }) => webhook_id))
+      underWay.set(
+        id,
+        Promise.all(own.map(settle)).then(() => void underWay.delete(id)),
+      );
+    if (isBehind) continue;
+    if (underWay.size === 0) break;
+    await Promise.race([...underWay.values(), deps.clock.sleep(LOOK_MS, signal)]);
   }
+  await Promise.all(underWay.values());
 }

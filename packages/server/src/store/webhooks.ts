@@ -245,6 +245,8 @@ export interface ClaimOptions {
   readonly leaseSeconds: number;
   /** Who holds them. */
   readonly host: string;
+  /** Webhooks that have enough under way here. */
+  readonly busy: readonly string[];
 }
 
 /** At the start: what this server held when it died is its own again. */
@@ -255,18 +257,18 @@ export const releaseDeliveries = command(
   update outbound_deliveries set leased_until = null where leased_by = ${host} and leased_until is not null`,
 );
 
-/** Each has a holder for a while; one whose holder died comes back. A few of each webhook, so that a slow one holds up no other. */
+/** Each has a holder for a while; one whose holder died comes back. */
 export const claimDeliveries = query(
   "outbound_deliveries.claim",
   DeliveryRow.extend({ url: z.string(), sealed_secret: z.instanceof(Uint8Array) }),
-  [{ each: 10, all: 100, leaseSeconds: 60, host: "host" }],
-  ({ each, all, leaseSeconds, host }: ClaimOptions) => sql`
+  [{ each: 10, all: 100, leaseSeconds: 60, host: "host", busy: [] }],
+  ({ each, all, leaseSeconds, host, busy }: ClaimOptions) => sql`
   with due as (
     select d.id from webhooks w cross join lateral (
       select id from outbound_deliveries
       where webhook_id = w.id and state = 'pending' and next_try_at <= now() and (leased_until is null or leased_until < now())
       order by next_try_at, id limit ${each} for update skip locked) d
-    where w.is_enabled limit ${all})
+    where w.is_enabled and w.id <> all(${busy}::text[]) limit ${all})
   update outbound_deliveries d set leased_until = now() + make_interval(secs => ${leaseSeconds}::float8), leased_by = ${host}, attempts = d.attempts + 1, last_try_at = now()
   from due, webhooks w where d.id = due.id and w.id = d.webhook_id
   returning ${deliveryColumns}, w.url, w.sealed_secret`,
