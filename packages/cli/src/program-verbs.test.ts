@@ -63,7 +63,8 @@ test("runs are queried and compared, and the newest are listed", async ({ server
   const lines = found.out.trim().split("\n");
   expect(lines.map((line) => JSON.parse(line).event_data.content)).toEqual(["said 1", "said 2"]);
   expect(JSON.parse(counted.out)).toMatchObject({ "agent.message": 2 });
-  expect(everywhere.out).toContain("agent.file_edited");
+  expect(everywhere.out).toMatch(new RegExp(`^${other.id} .* agent.file_edited`, "m"));
+  for (const line of everywhere.out.split("\n")) expect(line.length).toBeLessThanOrEqual(80);
   expect(JSON.parse(compared.out)).toMatchObject({
     a: { id: one.id, counts: { "agent.message": 2 }, files: {} },
     b: { id: other.id, files: { "a.txt": { added: 3, removed: 1 } } },
@@ -113,7 +114,9 @@ test("retention says what is older than its project keeps it, and removes that a
     code: EXIT.ok,
     out: "Nothing is older than its project keeps it.\n",
   });
-  await server.db.query(sql`update sandboxes set ended_at = now() - interval '8 days' where id = ${old.id}`);
+  await server.db.query(
+    sql`update sandboxes set (ended_at, closed_at) = (now() - interval '8 days', now() - interval '8 days') where id = ${old.id}`,
+  );
   const count = async () => (await server.call("GET", `/sandboxes/${old.id}/events`)).body.events.length as number;
   const told = await runBinary(server, "retention", "--dry-run");
   expect(told.out).toMatch(new RegExp(`^SANDBOX +ENDED +EVENTS +PROJECT\\n${old.id} +\\d{4}-\\d\\d-\\d\\d +\\d+ +`));

@@ -1,5 +1,6 @@
 /** Old sessions go as a whole, where their project says so; what stands, what others name and what is young stays.
- *  Broken on purpose, each seen here: sandboxes that still stand count as expired; bytes that another session names are removed. */
+ *  Broken on purpose, each seen here: sandboxes that still stand count as expired; bytes that another session names are removed; a session
+ *  that another goes on from, or whose task is not over, is removed. */
 import { createHash } from "node:crypto";
 import { access, utimes } from "node:fs/promises";
 import { join } from "node:path";
@@ -32,7 +33,8 @@ async function end(server: TestServer, sandbox: TestSandbox, daysAgo: number) {
     ];
   await expect.poll(isClosed, FACT).toBe(true);
   await server.db.query(
-    sql`update sandboxes set ended_at = now() - make_interval(days => ${daysAgo}) where id = ${sandbox.id}`,
+    sql`update sandboxes set (ended_at, closed_at) = (now() - make_interval(days => ${daysAgo}), now() - make_interval(days => ${daysAgo}))
+      where id = ${sandbox.id}`,
   );
 }
 
@@ -53,21 +55,35 @@ test("sessions that ended before their project's time are removed whole, once, a
   const forever = await server.createProject();
   await server.call("PATCH", `/projects/${project}`, { body: { settings: { retention_days: 7 } } });
   const make = (project_id: typeof project) => server.createSandbox({ project_id });
-  const [old, young, running, kept] = [
+  const [old, young, running, kept, gone, working] = [
     await make(project),
     await make(project),
     await make(project),
     await make(forever),
+    await make(project),
+    await make(project),
   ];
   const [own = "", shared = ""] = await fill(server, old, "only here", "also there");
   await fill(server, young, "also there");
   for (const one of [running, kept]) await fill(server, one, "elsewhere");
   await server.call("POST", `/sandboxes/${old.id}/messages`, { body: { content: "hello" } });
+  await server.db.query(
+    sql`insert into guardian_analyses (id, sandbox_id, project_id, model, cursor_seq, verdict)
+      values ('ana-000000000001', ${old.id}, ${project}, 'a-model', 1, '{"details": "what it said"}')`,
+  );
   await end(server, old, 8);
   await end(server, young, 6);
   await end(server, kept, 1_000);
   await server.db.query(sql`update sandboxes set ended_at = now() - interval '30 days' where id = ${running.id}`);
-  const before = await Promise.all([young, running, kept].map(({ id }) => count(server, id)));
+  // A run that stands goes on from one, and the task of another is to be tried again.
+  await gone.post({ event_type: "agent.message", event_data: { turn: 1, content: "What I found." } });
+  for (const one of [gone, working]) await end(server, one, 30);
+  const later = await server.createSandbox({ resume_from: gone.id });
+  const ticket = await server.call("POST", "/tickets", { body: { title: "Sheep", project_id: project } });
+  const task = await server.call("POST", "/tasks", { body: { ticket_id: ticket.body.id, title: "Count" } });
+  await server.db.query(sql`update sandboxes set task_id = ${task.body.id} where id = ${working.id}`);
+  const needed = [young, running, kept, gone, working];
+  const before = await Promise.all(needed.map(({ id }) => count(server, id)));
 
   const operator = await server.createToken("operator", project);
   expect((await server.call("POST", "/retention", { token: operator.token, body: {} })).status).toBe(403);
@@ -84,12 +100,16 @@ test("sessions that ended before their project's time are removed whole, once, a
   expect((await server.call("GET", `/sandboxes/${old.id}`)).body).toMatchObject({ state: "terminated", prompt: null });
   expect((await server.call("GET", `/sandboxes/${old.id}/messages/history`)).body.items ?? []).toEqual([]);
   expect((await server.call("GET", `/sandboxes/${old.id}/artifacts/${own}`)).status).toBe(404);
-  expect(await Promise.all([young, running, kept].map(({ id }) => count(server, id)))).toEqual(before);
+  expect(await Promise.all(needed.map(({ id }) => count(server, id)))).toEqual(before);
+  expect(await server.db.query(sql`select id from guardian_analyses where sandbox_id = ${old.id}`)).toEqual([]);
   const audit = await server.db.query(
     sql`select actor from audit where action = 'retention.remove' and target = ${old.id}`,
   );
   expect(audit).toHaveLength(1);
   expect(await applyRetentionOnce(server.deps, signal)).toEqual({ removed: 0, emptied: 0, blobs: 0 });
+  await end(server, later, 1);
+  await server.call("POST", `/tasks/${task.body.id}/cancel`, { body: {} });
+  expect(await applyRetentionOnce(server.deps, signal)).toMatchObject({ removed: 2, emptied: 2 });
 
   // Bytes go when they are old and nobody names them; what was put again meanwhile stays.
   await server.db.query(sql`update unused_blobs set since = now() - interval '2 hours'`);

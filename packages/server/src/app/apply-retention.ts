@@ -3,6 +3,7 @@ import type { ProjectId, RetentionReport, SandboxId } from "@drover/contract";
 import { insertAudit } from "../store/audit.ts";
 import {
   deleteSessionArtifacts,
+  deleteSessionJudgement,
   deleteSessionMessages,
   deleteSessionPermissions,
   deleteSomeEvents,
@@ -49,6 +50,7 @@ async function emptySession(deps: Deps, id: SandboxId, signal: AbortSignal): Pro
   await deps.db.tx(async (tx) => {
     await deleteSessionMessages(tx, id);
     await deleteSessionPermissions(tx, id);
+    await deleteSessionJudgement(tx, id);
     await deleteSessionArtifacts(tx, id);
     await markEmptied(tx, id);
   });

@@ -172,11 +172,13 @@ export const appendStaged = query(
   select count(*)::int as count from stored`,
 );
 
+/** In the place of an import whose content was removed. */
 export const insertArchive = command(
   "archives.insert",
   [SAMPLE_PROJECT, SAMPLE_HASH, SAMPLE_ID],
   (projectId: ProjectId, seal: string, id: SandboxId) =>
-    sql`insert into archives (project_id, seal, sandbox_id) values (${projectId}, ${seal}, ${id})`,
+    sql`insert into archives (project_id, seal, sandbox_id) values (${projectId}, ${seal}, ${id})
+      on conflict (project_id, seal) do update set sandbox_id = excluded.sandbox_id`,
 );
 
 export const findArchive = query(
@@ -184,7 +186,8 @@ export const findArchive = query(
   z.object({ sandbox_id: SandboxId }),
   [SAMPLE_PROJECT, SAMPLE_HASH],
   (projectId: ProjectId, seal: string) =>
-    sql`select sandbox_id from archives where project_id = ${projectId} and seal = ${seal}`,
+    sql`select a.sandbox_id from archives a join sandboxes s on s.id = a.sandbox_id
+      where a.project_id = ${projectId} and a.seal = ${seal} and s.removed_at is null`,
 );
 
 /** One import of one archive at a time. */

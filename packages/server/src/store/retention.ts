@@ -10,10 +10,15 @@ const SAMPLE_ARTIFACT = "0".repeat(64) as ArtifactId;
 
 const ExpiredRow = z.object({ id: SandboxId, project_id: ProjectId, ended_at: z.date(), events: z.number() });
 
-/** Ended and closed for longer than the project says; never one that anything still stands of. */
+const keptUntil = sql`now() - make_interval(days => (p.settings ->> 'retention_days')::integer)`;
+
+/** Ended and closed for longer than the project says (one that came in an archive is closed since then); never one that anything still stands
+ *  of, that a run which stands goes on from, or whose task is not over: its next try may go on from it. */
 const expired = sql`s.closed_at is not null and s.removed_at is null and s.state in ('terminated', 'cancelled', 'failed')
+  and not exists (select 1 from sandboxes later where later.closed_at is null and later.spec ->> 'resume_from' = s.id)
+  and not exists (select 1 from tasks t where t.id = s.task_id and t.status not in ('completed', 'failed', 'cancelled', 'skipped'))
   and jsonb_typeof(p.settings -> 'retention_days') = 'number'
-  and s.ended_at < now() - make_interval(days => (p.settings ->> 'retention_days')::integer)`;
+  and s.ended_at < ${keptUntil} and s.closed_at < ${keptUntil}`;
 
 export const listExpired = query(
   "retention.list_expired",
@@ -63,6 +68,14 @@ export const deleteSessionPermissions = command(
   "retention.delete_permissions",
   [SAMPLE_ID],
   (id: SandboxId) => sql`delete from permission_requests where sandbox_id = ${id}`,
+);
+
+/** What a judge was shown and said, and what supervision remembers of the run; what was done about it stays. */
+export const deleteSessionJudgement = command(
+  "retention.delete_judgement",
+  [SAMPLE_ID],
+  (id: SandboxId) => sql`
+  with said as (delete from guardian_analyses where sandbox_id = ${id}) delete from supervision where sandbox_id = ${id}`,
 );
 
 /** What they name may be unused from now on. */

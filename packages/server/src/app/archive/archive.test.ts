@@ -12,6 +12,8 @@ import { runBinary } from "../../../../testkit/src/drover-binary.ts";
 import { ADMIN_TOKEN, startTestServer, type TestServer } from "../../../../testkit/src/server.ts";
 import { takeSnapshot } from "../../../../testkit/src/snapshot.ts";
 import { startWorker } from "../../../../testkit/src/worker-in-process.ts";
+import { sql } from "../../store/sql.ts";
+import { applyRetentionOnce } from "../apply-retention.ts";
 import { chain, startChain, toLine, toManifest } from "./format.ts";
 import { readArchive } from "./read-archive.ts";
 import { END, writeEntry } from "./tar.ts";
@@ -336,6 +338,25 @@ test("hostile archives are refused without a trace, those of the same form are t
   const refused = await other.call("PUT", `/archives/${good.seal}`, { token: viewer.token, raw: good.bytes as never });
   expect(refused.status).toBe(403);
   expect(await takeSnapshot(other)).toEqual(before);
+});
+
+test("what was imported is kept as long as other sessions from then on, and may be imported again after it was removed", async ({
+  other,
+}) => {
+  const project = await other.createProject();
+  await other.call("PATCH", `/projects/${project}`, { body: { settings: { retention_days: 7 } } });
+  const { seal, bytes } = await forgeEvents([say(1), say(2)]);
+  const take = async () => (await put(other, seal, bytes, `?project_id=${project}`)).body.id as string;
+  const count = async (id: string) => (await other.call("GET", `/sandboxes/${id}/events`)).body.events.length as number;
+  const pass = () => applyRetentionOnce(other.deps, new AbortController().signal);
+  const first = await take();
+  await pass();
+  expect(await count(first)).toBe(2);
+  await other.db.query(sql`update sandboxes set closed_at = now() - interval '8 days' where id = ${first}`);
+  await pass();
+  expect(await count(first)).toBe(0);
+  const second = await take();
+  expect([second === first, await count(second), await take()]).toEqual([false, 2, second]);
 });
 
 test("a secret is found wherever a piece of text ends", () => {
