@@ -128,3 +128,35 @@ test("without a person's credential there is no tool, and a sandbox's token is n
   expect((await ask("GET", ADMIN_TOKEN)).status).toBe(405);
   expect((await ask("POST", ADMIN_TOKEN)).status).toBe(200);
 });
+
+const call = (params: unknown) => JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params });
+
+test.for([
+  ["nothing", ""],
+  ["half of JSON", '{"jsonrpc"'],
+  ["no object", "null"],
+  ["another protocol", '{"jsonrpc":"1.0","id":1,"method":"tools/list"}'],
+  ["an id that is none", '{"jsonrpc":"2.0","id":{},"method":"tools/list"}'],
+  ["a method that nobody knows", '{"jsonrpc":"2.0","id":1,"method":"resources/list"}'],
+  ["no tool", call({})],
+  ["what every object has", call({ name: "__proto__" })],
+  ["what every class has", call({ name: "constructor", arguments: {} })],
+  ["arguments that are a list", call({ name: "list_sandboxes", arguments: [] })],
+  ["an id that leads elsewhere", call({ name: "get_sandbox", arguments: { sandbox_id: "../../tokens" } })],
+  ["a NUL", call({ name: "list_sandboxes", arguments: { q: "\u0000" } })],
+  ["a key of another tool", call({ name: "get_sandbox", arguments: { sandbox_id: "x", prompt: "y" } })],
+  ["a provider that starts nothing", call({ name: "spawn_sandbox", arguments: { provider: "external" } })],
+  [
+    "a depth that nothing has",
+    call({ name: "spawn_sandbox", arguments: { script: JSON.parse("[".repeat(90) + "]".repeat(90)) } }),
+  ],
+] as const)("%s is refused in words, and nothing fails", async ([, raw], { server }) => {
+  const headers = { accept: "application/json, text/event-stream", "content-type": "application/json" };
+  const { status, text } = await server.request("POST", "/mcp", { token: ADMIN_TOKEN, raw, headers });
+  expect(status).toBeLessThan(500);
+  const isRefused = status >= 400 || /"error":\{|"isError":true/.test(text);
+  expect({ isRefused, text }).toEqual({
+    isRefused: true,
+    text: expect.not.stringMatching(/server\.failed|node_modules|\.ts:/),
+  });
+});
