@@ -1,10 +1,13 @@
 /** The agent server as people start it, driven by the published OpenHands client, by Drover's own worker, and by hand. */
+import { randomUUID } from "node:crypto";
 import { once } from "node:events";
-import { globSync, readFileSync } from "node:fs";
+import { globSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { createRequire } from "node:module";
+import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { text } from "node:stream/consumers";
 import { Webhook } from "standardwebhooks";
 import { expect, test as base } from "vitest";
 import { WebSocket } from "ws";
@@ -23,7 +26,15 @@ Object.assign(globalThis, { require: createRequire(import.meta.url) });
 const { Agent, Conversation, Workspace } = await import("@openhands/typescript-client");
 
 const MODEL_KEY = "sk-the-key-of-the-model";
+const EDITOR = "https://editor.example";
 const FACT = { timeout: 60_000, interval: 50 };
+
+/** What is answered to bytes that no client of HTTP would send. */
+async function say(url: string, bytes: string): Promise<string> {
+  const socket = connect(Number(new URL(url).port), "127.0.0.1");
+  socket.end(bytes);
+  return text(socket);
+}
 
 const test = base.extend<{ folder: string; model: ScriptedModel }>({
   folder: async ({}, use) => {
@@ -103,7 +114,12 @@ test("the published OpenHands client drives a whole run, which outlives the proc
     await conversation.close();
 
     await server.kill();
+    // What the machine left half written keeps nobody out.
+    const broken = join(folder, "kept", randomUUID());
+    mkdirSync(broken);
+    writeFileSync(join(broken, "meta.json"), "");
     server = await startBinary(folder);
+    expect((await call(server.url, "GET", "/api/conversations/count")).body).toBe(1);
     const path = `/api/conversations/${conversation.id}`;
     const { body } = await call(server.url, "GET", path);
     expect(body).toMatchObject({
@@ -137,14 +153,20 @@ test("a conversation is confirmed, interrupted, followed by number, and refused 
   folder,
   model,
 }) => {
-  model.setScript([run("echo no"), run("sleep 600"), { text: "Stopped." }]);
-  const server = await startBinary(folder);
+  model.setScript([run("echo no"), run("sleep 600"), { text: "Stopped." }, run("true"), { text: "Went on." }]);
+  const server = await startBinary(folder, { allow_cors_origins: [EDITOR] });
   try {
     for (const key of ["", "another-key"])
       expect((await call(server.url, "GET", "/api/conversations", undefined, key)).status).toBe(401);
     expect((await fetch(`${server.url}/health`)).status).toBe(200);
     const foreign = await fetch(`${server.url}/health`, { headers: { origin: "https://elsewhere.example" } });
     expect(foreign.status).toBe(403);
+    const asked = await fetch(`${server.url}/api/conversations`, { method: "OPTIONS", headers: { origin: EDITOR } });
+    expect([asked.status, asked.headers.get("access-control-allow-origin")]).toEqual([204, EDITOR]);
+    expect(asked.headers.get("access-control-allow-headers")).toContain("x-session-api-key");
+    // Two slashes are no address; whoever sends them, to whatever, ends nothing.
+    for (const head of ["GET // HTTP/1.1", "GET // HTTP/1.1\r\nUpgrade: websocket"])
+      expect(await say(server.url, `${head}\r\nHost: x\r\nConnection: close, upgrade\r\n\r\n`)).toMatch(/^HTTP\/1.1 4/);
     expect((await call(server.url, "POST", "/api/conversations", { agent: {} })).status).toBe(422);
 
     const { body: made } = await call(server.url, "POST", "/api/conversations", {
@@ -164,6 +186,11 @@ test("a conversation is confirmed, interrupted, followed by number, and refused 
     await call(server.url, "POST", `${path}/events/respond_to_confirmation`, { accept: true });
     expect((await call(server.url, "POST", `${path}/run`)).status).toBe(409);
     await call(server.url, "POST", `${path}/interrupt`);
+    await expect.poll(status, FACT).toBe("paused");
+    await call(server.url, "POST", `${path}/run`);
+    await expect.poll(status, FACT).toBe("finished");
+    await call(server.url, "POST", `${path}/events`, { role: "user", content: "Go on", run: true });
+    await call(server.url, "POST", `${path}/pause`);
     await expect.poll(status, FACT).toBe("paused");
     await call(server.url, "POST", `${path}/run`);
     await expect.poll(status, FACT).toBe("finished");

@@ -75,15 +75,29 @@ export function openEventLog(directory: string, id: string): EventLog {
   };
 }
 
-/** Conversations of earlier processes. */
-export function listKept(directory: string): readonly Meta[] {
+function readMeta(path: string): Meta | undefined {
+  try {
+    return Meta.safeParse(JSON.parse(readFileSync(path, "utf8"))).data;
+  } catch {
+    return undefined; // expected: the machine went down while it was written
+  }
+}
+
+/** Conversations of earlier processes, and the files of those that cannot be read, which stay as they are. */
+export function listKept(directory: string): {
+  readonly kept: readonly Meta[];
+  readonly unreadable: readonly string[];
+} {
   mkdirSync(directory, { recursive: true, mode: 0o700 });
-  return readdirSync(directory, { withFileTypes: true }).flatMap((entry) => {
+  const paths = readdirSync(directory, { withFileTypes: true }).flatMap((entry) => {
     const path = join(directory, entry.name, META);
-    if (!entry.isDirectory() || !existsSync(path)) return [];
-    const { data } = Meta.safeParse(JSON.parse(readFileSync(path, "utf8")));
-    return data === undefined ? [] : [data];
+    return entry.isDirectory() && existsSync(path) ? [path] : [];
   });
+  const read = paths.map((path) => ({ path, meta: readMeta(path) }));
+  return {
+    kept: read.flatMap(({ meta }) => meta ?? []),
+    unreadable: read.flatMap(({ path, meta }) => (meta === undefined ? [path] : [])),
+  };
 }
 
 /** What a log says it was; one that was at work when its process ended stands paused. */

@@ -29,6 +29,8 @@ const LOOPBACK_NAMES: ReadonlySet<string> = new Set(["localhost", "127.0.0.1", "
 
 export interface AgentServer {
   readonly url: string;
+  /** Files of earlier conversations that were passed over. */
+  readonly unreadable: readonly string[];
   close(): Promise<void>;
 }
 
@@ -126,6 +128,9 @@ const OPERATIONS: Readonly<Record<string, Operation>> = {
   "GET events/count": (conversation, _body, query) => searchEvents(conversation.events, query).count,
 };
 
+/** Null: what was asked for is no address, such as two slashes. */
+const toUrl = ({ url }: IncomingMessage): URL | null => URL.parse(url ?? "/", "http://server");
+
 /** `after_seq`: numbered frames, from there on. Otherwise plain events, earlier ones only when asked for. */
 interface Subscription {
   readonly id: string;
@@ -133,7 +138,8 @@ interface Subscription {
   readonly afterSeq: number | undefined;
 }
 
-function toSubscription(url: URL): Subscription | undefined {
+function toSubscription(url: URL | null): Subscription | undefined {
+  if (url === null) return undefined;
   const [, kind, first] = /^\/sockets\/(events|session)\/([^/]+)$/.exec(url.pathname) ?? [];
   const [, second] = /^(?:\/api)?\/conversations\/([^/]+)\/events\/socket$/.exec(url.pathname) ?? [];
   const id = first ?? second;
@@ -151,7 +157,8 @@ export async function startAgentServer(settings: AgentServerSettings): Promise<A
   const onEvent = ({ id }: Conversation, event: LogEvent, seq: number) => {
     for (const hook of hooks) hook.add(id, event, seq);
   };
-  for (const meta of listKept(settings.directory))
+  const { kept, unreadable } = listKept(settings.directory);
+  for (const meta of kept)
     conversations.set(
       meta.id,
       openConversation({ directory: settings.directory, meta, key: undefined, env: settings.env, onEvent }),
@@ -190,7 +197,8 @@ export async function startAgentServer(settings: AgentServerSettings): Promise<A
   };
 
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<unknown> => {
-    const url = new URL(request.url ?? "/", "http://server");
+    const url = toUrl(request);
+    if (url === null) throw new Refusal(400, "this is no address");
     const method = request.method ?? "GET";
     if (method === "GET" && OPEN_PATHS.has(url.pathname)) return { status: "ok" };
     if (!isKey(findKey(request))) throw new Refusal(401, "the session's API key is needed (X-Session-API-Key)");
@@ -202,7 +210,8 @@ export async function startAgentServer(settings: AgentServerSettings): Promise<A
     if (method === "GET" && url.pathname === "/api/file/download") return downloadFile(response, url);
     const [, id, rest = ""] = /^\/api\/conversations(?:\/([^/]+)(?:\/(.+))?)?$/.exec(url.pathname) ?? [];
     if (id === undefined) {
-      if (url.pathname !== "/api/conversations") throw new Refusal(404, "there is nothing at this address");
+      const isList = url.pathname === "/api/conversations" && (method === "GET" || method === "POST");
+      if (!isList) throw new Refusal(404, "there is nothing at this address");
       if (method === "POST") return create(await readBody(request));
       return { items: [...conversations.values()].map((one) => one.toInfo()), next_page_id: null };
     }
@@ -289,13 +298,13 @@ export async function startAgentServer(settings: AgentServerSettings): Promise<A
 
   server.on("upgrade", (request, stream, head) => {
     stream.on("error", () => undefined);
-    const url = new URL(request.url ?? "/", "http://server");
+    const url = toUrl(request);
     const subscription = toSubscription(url);
     if (subscription === undefined || !isServed(request))
       return void stream.end("HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");
     sockets.handleUpgrade(request, stream, head, (socket) => {
       socket.on("error", () => undefined);
-      const given = url.searchParams.get("session_api_key") ?? findKey(request);
+      const given = url?.searchParams.get("session_api_key") ?? findKey(request);
       let isAllowed = isKey(given ?? undefined);
       const late = setTimeout(() => socket.close(CLOSE.unauthorised, "no key came"), AUTH_MS);
       const admit = () => {
@@ -328,6 +337,7 @@ export async function startAgentServer(settings: AgentServerSettings): Promise<A
   });
   const { port } = server.address() as AddressInfo;
   return {
+    unreadable,
     url: `http://${settings.host.includes(":") ? `[${settings.host}]` : settings.host}:${port}`,
     close: async () => {
       for (const socket of sockets.clients) socket.terminate();

@@ -1,5 +1,5 @@
 /** Settings of the agent server: flags > environment > its JSON file > defaults. A key that nobody knows is an error. */
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { z } from "zod";
 import { UsageError } from "../exit-code.ts";
@@ -38,6 +38,8 @@ export interface AgentServerSettings {
 
 const LOOPBACK: ReadonlySet<string> = new Set(["127.0.0.1", "::1", "localhost"]);
 const VERB = "agent-server";
+/** In the working directory. */
+const USUAL_FILE = "agent_server.json";
 
 function readFile(path: string): unknown {
   try {
@@ -58,7 +60,8 @@ export function resolveSettings(
   env: Readonly<Record<string, string | undefined>>,
   cwd: string,
 ): AgentServerSettings {
-  const path = given.file ?? (env["OPENHANDS_AGENT_SERVER_CONFIG_PATH"] || undefined);
+  const usual = existsSync(resolve(cwd, USUAL_FILE)) ? USUAL_FILE : undefined;
+  const path = given.file ?? (env["OPENHANDS_AGENT_SERVER_CONFIG_PATH"] || usual);
   const parsed = File.safeParse(path === undefined ? {} : readFile(resolve(cwd, path)));
   if (!parsed.success) {
     const [issue] = parsed.error.issues;

@@ -14,7 +14,7 @@ export const agentServer: Verb = {
     {
       name: "config",
       value: "path",
-      doc: "JSON file with the key, CORS origins, webhooks and where conversations are kept.",
+      doc: "JSON file with the key, CORS origins, webhooks and where conversations are kept (agent_server.json, where there is one).",
     },
   ],
   details:
@@ -25,6 +25,8 @@ export const agentServer: Verb = {
     const settings = resolveSettings(given, context.env, context.cwd);
     const { startAgentServer } = await import("../agent-server/serve.ts");
     const server = await startAgentServer(settings);
+    for (const path of server.unreadable)
+      context.warn(`drover: ${path} cannot be read; that conversation is left out.`);
     context.print(args.has("json") ? JSON.stringify({ url: server.url }) : `agent-server ready ${server.url}`);
     await new Promise<void>((done) => {
       if (context.signal.aborted) done();
