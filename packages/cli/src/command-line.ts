@@ -5,12 +5,13 @@ import { setTimeout } from "node:timers/promises";
 import { createClient } from "@drover/client";
 import manifest from "../package.json" with { type: "json" };
 import { openConsole } from "./console.ts";
+import { EXIT } from "./exit-code.ts";
 import { runCommand } from "./run-command.ts";
 import { toPaint } from "./terminal.ts";
 
 const stopping = new AbortController();
 const stop = () => {
-  if (stopping.signal.aborted) process.exit(130); // Asked twice: at once.
+  if (stopping.signal.aborted) process.exit(EXIT.interrupted); // Asked twice: at once.
   stopping.abort(new Error("stopped by a signal"));
 };
 process.on("SIGINT", stop);
@@ -42,7 +43,8 @@ export const runCommandLine = (env: NodeJS.ProcessEnv): Promise<number> =>
       warn: (line) => process.stderr.write(`${line}\n`),
       ask: process.stdin.isTTY ? ask : undefined,
       readInput: () => text(process.stdin),
-      write: (to, text) => void (to === "out" ? process.stdout : process.stderr).write(text),
+      write: (to, content) => void (to === "out" ? process.stdout : process.stderr).write(content),
+      isOnTerminal: process.stdout.isTTY,
       wait: (ms) => setTimeout(ms, undefined, { signal: stopping.signal }).catch(() => undefined),
       console: openConsole(process.stdin, process.stdout),
       createClient,

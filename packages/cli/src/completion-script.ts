@@ -57,7 +57,8 @@ function toZsh(verbs: readonly Verb[]): string {
     "  esac; fi",
     "  _describe drover choices",
     "}",
-    "compdef _drover drover",
+    // As a file of fpath this is the body of `_drover` itself, so that the first call has to answer too; sourced, it only says who completes.
+    'if [[ "$funcstack[1]" = _drover ]]; then _drover "$@"; else compdef _drover drover; fi',
   ].join("\n");
 }
 
@@ -77,5 +78,15 @@ function toFish(verbs: readonly Verb[]): string {
 }
 
 const WRITERS: Readonly<Record<Shell, (verbs: readonly Verb[]) => string>> = { bash: toBash, zsh: toZsh, fish: toFish };
+
+/** The same as data. */
+export const toVerbTable = (verbs: readonly Verb[]) =>
+  verbs.map((verb) => ({
+    name: verb.name,
+    summary: verb.summary,
+    usage: verb.usage,
+    actions: toActions(verb),
+    flags: toFlags(verb).map(({ name, short, value, doc }) => ({ name, short, value, doc })),
+  }));
 
 export const toCompletion = (shell: Shell, verbs: readonly Verb[]): string => WRITERS[shell](verbs);

@@ -1,7 +1,7 @@
 /** What the exit code of a command says; scripts may rely on it. */
 import { ClientError } from "@drover/client";
 
-export const EXIT = { ok: 0, failed: 1, usage: 2, unreachable: 3, refused: 4 } as const;
+export const EXIT = { ok: 0, failed: 1, usage: 2, unreachable: 3, refused: 4, interrupted: 130 } as const;
 
 export const EXIT_DOCS: readonly (readonly [number, string])[] = [
   [EXIT.ok, "done"],
@@ -9,6 +9,7 @@ export const EXIT_DOCS: readonly (readonly [number, string])[] = [
   [EXIT.usage, "the command line was not understood"],
   [EXIT.unreachable, "no server could be reached"],
   [EXIT.refused, "the server refused (no right, no such thing, not in this state)"],
+  [EXIT.interrupted, "stopped by Ctrl-C or SIGTERM before it was done"],
 ];
 
 /** The command line was not understood; `verb` says whose usage helps. */

@@ -7,7 +7,6 @@ import type { Context } from "./verb.ts";
 
 const ENDED: ReadonlySet<SandboxState> = new Set(["completed", "cancelled", "failed", "terminated"]);
 const QUIET: ReadonlySet<string> = new Set(["agent.heartbeat", "heartbeat", "spec.heartbeat"]);
-const INTERRUPTED = 130;
 
 const readState = (event: LogEvent): SandboxState | undefined =>
   event.event_type === "STATE_CHANGED" ? SandboxState.safeParse(event.event_data["to"]).data : undefined;
@@ -29,5 +28,5 @@ export async function followSandbox(
     if (state !== undefined && ENDED.has(state)) return state === "completed" ? EXIT.ok : EXIT.failed;
   }
   context.warn(`\n${sandbox.id} goes on. See: drover events -f ${sandbox.id}; end it with: drover rm ${sandbox.id}`);
-  return INTERRUPTED;
+  return EXIT.interrupted;
 }

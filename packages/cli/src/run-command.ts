@@ -29,8 +29,8 @@ export async function runCommand(context: Context, argv: readonly string[]): Pro
   try {
     return await dispatch(context, argv);
   } catch (error) {
-    // An interrupted command has done what was asked of it last: to stop.
-    if (context.signal.aborted) return EXIT.ok;
+    // Whoever stopped it needs no words; a script must not take it for done.
+    if (context.signal.aborted) return EXIT.interrupted;
     const complaint = `drover: ${describeError(error)}`;
     // Only words of our own are wrapped: a path or an address stays whole.
     const isUsage = error instanceof UsageError && error.message.startsWith("usage: ");

@@ -2,9 +2,9 @@
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import type { LogEvent } from "@drover/client";
-import type { JsonObject } from "@drover/contract";
-import type { Executor, RunEvent, SandboxWorkspace, WorkspaceMode } from "@drover/harness";
-import { resolveConfig } from "@drover/server/config";
+import type { Config, JsonObject, WorkspaceMode } from "@drover/contract";
+import type { Executor, RunEvent, SandboxWorkspace } from "@drover/harness";
+import { loadConfigSources, resolveConfig } from "@drover/server/config";
 import { formatEvent } from "./event-line.ts";
 import { EXIT, UsageError } from "./exit-code.ts";
 import type { Arguments, Context } from "./verb.ts";
@@ -42,18 +42,18 @@ interface Prepared extends AsyncDisposable {
 async function prepare(
   context: Context,
   args: Arguments,
+  config: Config,
   mode: WorkspaceMode,
   { getAmount, env }: Given,
 ): Promise<Prepared> {
   const { createDirectExecutor, createRemoteExecutor, openWorkspace } = await import("@drover/harness");
-  const { config } = resolveConfig({ env: context.env });
   const url = args.get("agent-server") ?? config.agentServerUrl;
   const { signal } = context;
   if (mode === "remote") {
     if (url === undefined) throw new UsageError("--mode remote needs --agent-server, or DROVER_AGENT_SERVER_URL", VERB);
     const model = args.get("model");
     if (model === undefined) throw new UsageError("--mode remote needs --model, such as openai/gpt-5.5", VERB);
-    const remote = { url, key: config.agentServerKey, root: "/tmp/drover-direct" };
+    const remote = { url, key: config.agentServerKey, root: config.workspaceRoot };
     const workspace = await openWorkspace({ mode, config, remote, signal });
     const repo = args.get("repo");
     const branch = args.get("branch");
@@ -105,14 +105,15 @@ export async function runDirect(context: Context, args: Arguments, prompt: strin
   for (const flag of NOT_DIRECT)
     if (args.has(flag)) throw new UsageError(`--${flag} needs a server and does not go with --direct`, VERB);
   const { parseWorkspaceMode } = await import("@drover/harness");
+  const { config } = resolveConfig({ env: context.env, ...loadConfigSources(context.cwd) });
   let mode: WorkspaceMode;
   try {
-    mode = parseWorkspaceMode(args.get("mode") ?? context.env["WORKSPACE_MODE"]);
+    mode = parseWorkspaceMode(args.get("mode") ?? config.workspaceMode);
   } catch (error) {
     throw new UsageError(error instanceof Error ? error.message : String(error), VERB);
   }
   const isJson = args.has("json");
-  await using prepared = await prepare(context, args, mode, given);
+  await using prepared = await prepare(context, args, config, mode, given);
   const result = await prepared.executor.execute(prompt, {
     timeoutMs: (given.getAmount("timeout") ?? TIMEOUT_SECONDS) * 1_000,
     signal: context.signal,

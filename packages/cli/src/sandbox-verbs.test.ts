@@ -1,6 +1,7 @@
 /** The verbs that work in sandboxes, against the real server and real local sandboxes. */
 import { describe, expect } from "vitest";
 import { createClient } from "@drover/client";
+import { COLUMNS, runBinary } from "../../testkit/src/drover-binary.ts";
 import { startLocal, test, untilSandbox } from "../../testkit/src/local-sandbox.ts";
 import { ADMIN_TOKEN, type TestServer } from "../../testkit/src/server.ts";
 import { toTrial, type Trial } from "../test/terminal-double.ts";
@@ -142,6 +143,29 @@ describe("in a sandbox", { timeout: 60_000 }, () => {
       /4 GiB memory \(default, \w+\), 2 cores \(default, \w+\), 8 GiB disk \(default, /,
     );
   });
+});
+
+/** Those that neither the documentation nor another test runs as a process. */
+test("the binary does the same: what a person reads fits, and its exit code says how it went", async ({
+  server,
+  local,
+}) => {
+  const [logs, link, answered, attached, dry, config] = await Promise.all([
+    runBinary(server, "logs", local),
+    runBinary(server, "preview", local, "3999"),
+    runBinary(server, "answer", local, "nothing", "allow"),
+    runBinary(server, "attach", local),
+    runBinary(server, "prune", "--dry-run", "--json"),
+    runBinary(server, "config"),
+  ]);
+  expect([logs.code, config.code]).toEqual([0, 0]);
+  expect(link.out).toMatch(/^http:\/\/p3999-\S+\n$/);
+  expect(answered).toMatchObject({ code: 4, out: "" });
+  expect(attached).toMatchObject({ code: 2, err: expect.stringContaining("drover exec") as string });
+  expect(JSON.parse(dry.out)).toMatchObject({ items: expect.any(Array) as unknown[] });
+  for (const line of config.out.split("\n")) expect(line.length, line).toBeLessThanOrEqual(COLUMNS);
+  expect(await runBinary(server, "pause", local)).toEqual({ code: 0, out: `${local} paused\n`, err: "" });
+  expect(await runBinary(server, "resume", local)).toEqual({ code: 0, out: `${local} running\n`, err: "" });
 });
 
 describe("run", { timeout: 60_000 }, () => {

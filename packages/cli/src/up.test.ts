@@ -47,6 +47,13 @@ describe("up", () => {
     expect(notes).toEqual([{ stopped: false }]);
   });
 
+  test("says it as JSON where that is asked for", async () => {
+    const { context, out } = toTrial({ signal: AbortSignal.abort() });
+    const { server } = toServer(() => undefined);
+    expect(await runServer(context, config, async () => server, true)).toBe(0);
+    expect(out.map((line) => JSON.parse(line))).toEqual([{ url: server.url, login_url: server.loginUrl }]);
+  });
+
   test("a server that ends by itself is a failure", async () => {
     const { context, err } = toTrial();
     const { server, end } = toServer(() => undefined);
@@ -88,6 +95,13 @@ describe("config", () => {
     expect(await runCommand(context, ["config", "--json"])).toBe(0);
     expect(out.join("\n")).not.toContain("drv_u_hidden");
   });
+});
+
+test("a direct run takes its settings from where a server takes them", async () => {
+  const { context, err } = toTrial({ env: { WORKSPACE_REMOTE_HOST: "http://127.0.0.1:1" } });
+  writeFileSync(join(context.cwd, "drover.yaml"), "workspace: { mode: remote }\n");
+  expect(await runCommand(context, ["run", "--direct", "x"])).toBe(2);
+  expect(err.join()).toContain("--mode remote needs --model");
 });
 
 describe("a connection", () => {

@@ -57,8 +57,10 @@ export interface Context {
   /** Undefined when nobody can answer. */
   readonly ask: ((question: string) => Promise<string>) | undefined;
   readonly readInput: () => Promise<string>;
-  /** Text as it is, without a line end of ours. */
-  readonly write: (to: "out" | "err", text: string) => void;
+  /** As it is, without a line end of ours. */
+  readonly write: (to: "out" | "err", content: string | Uint8Array) => void;
+  /** Standard output is one. */
+  readonly isOnTerminal: boolean;
   /** Ends early when `signal` aborts. */
   readonly wait: (ms: number) => Promise<void>;
   /** The terminal of this process; undefined when there is none. */

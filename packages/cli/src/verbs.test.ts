@@ -46,7 +46,16 @@ describe("help", () => {
     const { context, out } = toTrial();
     expect(await runCommand(context, [])).toBe(0);
     for (const verb of VERBS) expect(out.join("\n")).toContain(`  ${verb.name} `);
-    expect(out.join("\n")).toContain("3  no server could be reached");
+    const json = toTrial();
+    expect(await runCommand(json.context, ["help", "--json"])).toBe(0);
+    expect(JSON.parse(json.out.join(""))).toContainEqual({
+      name: "budgets",
+      summary: expect.any(String) as string,
+      usage: expect.any(String) as string,
+      actions: expect.arrayContaining(["create"]) as string[],
+      flags: expect.arrayContaining([expect.objectContaining({ name: "limit" })]) as unknown[],
+    });
+    expect(out.join("\n")).toMatch(/^ +3 +no server could be reached$/m);
   });
 });
 
@@ -101,6 +110,16 @@ describe("a server that does not help", () => {
     expect(err).toEqual([
       "drover: the token was revoked.\nGive a valid token: --token-file <path>, or DROVER_TOKEN in the environment.",
     ]);
+  });
+
+  test("is given up by whoever asked: 130, so that no script takes it for done", async () => {
+    const stop = new AbortController();
+    const { context, out, err } = toTrial({ signal: stop.signal }, () => {
+      stop.abort();
+      throw new DOMException("stopped", "AbortError");
+    });
+    expect(await runCommand(context, ["ls"])).toBe(130);
+    expect([out, err]).toEqual([[], []]);
   });
 
   test("fails: 1", async () => {
@@ -161,6 +180,46 @@ describe("events", () => {
     );
     expect(requests.map(({ url }) => url.searchParams.get("after_seq"))).toEqual(["0", "5000"]);
     expect(requests[0]?.url.searchParams.getAll("event_type")).toEqual(["agent.message"]);
+  });
+});
+
+describe("more than one page", () => {
+  test("the newest are read back to where they begin, however many are asked for", async () => {
+    const all = Array.from({ length: 700 }, (_, index) => event(700 - index));
+    const { context, out, requests } = toTrial({}, ({ url }) =>
+      url.searchParams.has("before_seq") ? page(all.slice(500)) : page(all.slice(0, 500), true),
+    );
+    expect(await runCommand(context, ["events", id, "-n", "700", "--json"])).toBe(0);
+    expect(out.map((line) => (JSON.parse(line) as { sandbox_seq: number }).sandbox_seq)).toEqual(
+      all.map(({ sandbox_seq }) => sandbox_seq).toReversed(),
+    );
+    expect(requests.map(({ url }) => [url.searchParams.get("before_seq"), url.searchParams.get("limit")])).toEqual([
+      [null, "500"],
+      ["2010", "200"],
+    ]);
+  });
+
+  test("a page that is short because its events are large is not taken for the last", async () => {
+    const { context, out } = toTrial({}, ({ url }) =>
+      url.searchParams.get("after_seq") === "0" ? page([event(1), event(2)], true) : page([event(3)]),
+    );
+    expect(await runCommand(context, ["query", id, "--after-seq", "0", "--count", "--json"])).toBe(0);
+    expect(JSON.parse(out.join(""))).toEqual({ "agent.message": 3 });
+  });
+});
+
+describe("files", () => {
+  const said = new Uint8Array([0xff, 0xfe, 0, 0x1b, ...Buffer.from("[31mred")]);
+
+  test.for([
+    ["through a pipe every byte is there", false, Buffer.from(said)],
+    ["on a terminal nothing steers it", true, Buffer.from("\uFFFD\uFFFDred")],
+  ] as const)("%s", async ([, isOnTerminal, shown]) => {
+    const chunks: (string | Uint8Array)[] = [];
+    const write = (_: string, content: string | Uint8Array) => void chunks.push(content);
+    const { context } = toTrial({ isOnTerminal, write }, () => new Response(said));
+    expect(await runCommand(context, ["files", id, "a.bin", "--cat"])).toBe(0);
+    expect(Buffer.concat(chunks.map((chunk) => Buffer.from(chunk)))).toEqual(shown);
   });
 });
 

@@ -48,7 +48,8 @@ export function toTrial(
     warn: (line) => void trial.err.push(line),
     ask: undefined,
     readInput: async () => "from standard input\n",
-    write: (to, text) => void (to === "out" ? trial.out : trial.err).push(text),
+    write: (to, content) => void (to === "out" ? trial.out : trial.err).push(Buffer.from(content).toString()),
+    isOnTerminal: false,
     wait: async () => {},
     console: undefined,
     createClient: (options) =>

@@ -27,12 +27,14 @@ export const AGENT_SERVER_OPTIONS = {
   },
   agentServerUrl: {
     env: "DROVER_AGENT_SERVER_URL",
+    aliases: ["WORKSPACE_REMOTE_HOST"],
     yaml: "agent_server.url",
     schema: z.url({ protocol: /^https?$/ }).optional(),
-    doc: "The agent server that is asked for events which its webhooks did not bring.",
+    doc: "The agent server that is asked for events which its webhooks did not bring, and that direct runs with `remote` work on.",
   },
   agentServerKey: {
     env: "DROVER_AGENT_SERVER_KEY",
+    aliases: ["WORKSPACE_REMOTE_API_KEY"],
     yaml: "agent_server.session_api_key",
     schema: z.string().min(1).optional(),
     doc: "The agent server's session key.",

@@ -31,6 +31,7 @@ export type { monitorEndpoints } from "./endpoints/monitor.ts";
 export * from "./frames.ts";
 export * from "./hosted.ts";
 export * from "./options.ts";
+export { WorkspaceMode } from "./workspace-options.ts";
 export * from "./events/event.ts";
 export * from "./events/envelope.ts";
 export * from "./events/reserved.ts";

@@ -12,6 +12,7 @@ import { SUPERVISION_OPTIONS } from "./supervision-options.ts";
 import { TELEMETRY_OPTIONS } from "./telemetry-options.ts";
 import { WEBHOOK_OPTIONS } from "./webhook-options.ts";
 import { WORK_OPTIONS } from "./work-options.ts";
+import { WORKSPACE_OPTIONS } from "./workspace-options.ts";
 
 export interface Option {
   readonly flag?: string;
@@ -357,6 +358,7 @@ export const OPTIONS = {
   ...WEBHOOK_OPTIONS,
   ...AGENT_SERVER_OPTIONS,
   ...ARCHIVE_OPTIONS,
+  ...WORKSPACE_OPTIONS,
   ...REPLICA_OPTIONS,
   ...TELEMETRY_OPTIONS,
 } as const satisfies Record<string, Option>;

@@ -47,6 +47,14 @@ test("an agent works in a sandbox of its own and says what a worker says; the ne
   expect(stdout).not.toContain("worker.mjs");
 });
 
+test("the shared workspace is made once for the file", async ({ sharedWorkspace }) => {
+  await sharedWorkspace.writeFile("left.txt", sharedWorkspace.id);
+});
+
+test("and the next test finds what the one before left there", async ({ sharedWorkspace }) => {
+  expect(Buffer.from(await sharedWorkspace.readFile("left.txt")).toString()).toBe(sharedWorkspace.id);
+});
+
 test("an agent that is not installed is refused with what to do, before anything is made", async () => {
   const nothing = await mkdtemp(join(tmpdir(), "drover-direct-agents-"));
   const opened = openWorkspace({ mode: "local", config: { ...config, agentsDir: nothing }, runtime: "claude" });

@@ -5,4 +5,4 @@ export type { SandboxWorkspace } from "./provider-workspace.ts";
 export { createRemoteExecutor, type RemoteExecutorOptions } from "./remote-executor.ts";
 export type { RemoteWorkspace } from "./remote-workspace.ts";
 export type { ExecuteOptions, Executor, RunEvent, RunResult, RunStatus } from "./run-result.ts";
-export type { ExecOptions, ExecResult, ListedFile, Workspace, WorkspaceMode } from "./workspace.ts";
+export type { ExecOptions, ExecResult, ListedFile, Workspace } from "./workspace.ts";

@@ -1,9 +1,8 @@
 /** A workspace by its mode; what cannot be had is an error, never another mode. */
 import { posix } from "node:path";
-import { AppError, type Config } from "@drover/contract";
+import { AppError, WorkspaceMode, type Config } from "@drover/contract";
 import { openSandboxWorkspace, type SandboxWorkspace } from "./provider-workspace.ts";
 import { openRemoteWorkspace, type RemoteWorkspace } from "./remote-workspace.ts";
-import { WORKSPACE_MODES, type WorkspaceMode } from "./workspace.ts";
 
 export interface WorkspaceOptions {
   readonly mode: WorkspaceMode;
@@ -24,14 +23,14 @@ export interface WorkspaceOptions {
   };
 }
 
-/** `WORKSPACE_MODE` or a flag; `local` when neither says anything. */
+/** `local` when nothing is said. */
 export function parseWorkspaceMode(text: string | undefined): WorkspaceMode {
   if (text === undefined || text === "") return "local";
-  const found = WORKSPACE_MODES.find((mode) => mode === text);
+  const found = WorkspaceMode.safeParse(text).data;
   if (found === undefined)
     throw new AppError(
       "config.invalid",
-      `there is no workspace ${JSON.stringify(text)}; there are ${WORKSPACE_MODES.join(", ")}`,
+      `there is no workspace ${JSON.stringify(text)}; there are ${WorkspaceMode.options.join(", ")}`,
     );
   return found;
 }

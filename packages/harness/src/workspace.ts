@@ -1,5 +1,7 @@
 /** A place to work in: commands, files and a repository, wherever it is. Ended by `await using`. */
 
+import type { WorkspaceMode } from "@drover/contract";
+
 export interface ExecOptions {
   readonly cwd?: string;
   readonly env?: Readonly<Record<string, string>>;
@@ -22,9 +24,6 @@ export interface ListedFile {
   readonly kind: "file" | "directory" | "symlink" | "other";
   readonly size: number;
 }
-
-export const WORKSPACE_MODES = ["local", "docker", "remote", "daytona"] as const;
-export type WorkspaceMode = (typeof WORKSPACE_MODES)[number];
 
 /** Contract: relative paths count from the workspace's own directory; a program that does not exist ends with 127; a file that
  *  is not there rejects; `dispose` ends every process, removes what was made for it, and twice equals once. */

@@ -4,7 +4,7 @@ import { api as calls, type Endpoint } from "@drover/contract";
 import { connect } from "../connection.ts";
 import { EXIT, UsageError } from "../exit-code.ts";
 import { printList } from "../list-text.ts";
-import { toSafeText } from "../terminal.ts";
+import { printContent } from "../print-content.ts";
 import type { Arguments, Context, Verb } from "../verb.ts";
 
 /** Every call takes and gives what its endpoint says; by name alone that cannot be told apart. */
@@ -57,12 +57,8 @@ async function readBody(context: Context, args: Arguments): Promise<unknown> {
   }
 }
 
-async function tell(context: Context, reply: unknown): Promise<void> {
-  if (!(reply instanceof Response)) return context.print(JSON.stringify(reply, null, 2));
-  const text = await reply.text();
-  // Through a pipe it is exact.
-  context.write("out", context.console === undefined ? text : toSafeText(text));
-}
+const tell = (context: Context, reply: unknown): void | Promise<void> =>
+  reply instanceof Response ? printContent(context, reply) : context.print(JSON.stringify(reply, null, 2));
 
 export const api: Verb = {
   name: "api",

@@ -1,78 +1,61 @@
 /** drover compare: two runs side by side. */
 import type { Client } from "@drover/client";
-import type { Sandbox, StoredEvent } from "@drover/contract";
+import type { Sandbox } from "@drover/contract";
 import { takePositionals } from "../arguments.ts";
 import { connect } from "../connection.ts";
 import { EXIT } from "../exit-code.ts";
 import { toUsd } from "../money.ts";
+import { readEvents } from "../read-events.ts";
 import { formatTable } from "../table.ts";
 import type { Verb } from "../verb.ts";
 
-const PAGE = 500;
-const EVENTS = 100_000;
-
 interface Run {
   readonly sandbox: Sandbox;
-  readonly counts: Readonly<Record<string, number>>;
+  /** Maps, because names are those that agents gave. */
+  readonly counts: ReadonlyMap<string, number>;
   readonly seconds: number | null;
   readonly costUsd: number;
   readonly tokens: number;
-  /** Of the last edit of each file: lines added and removed over the whole run. */
-  readonly files: Readonly<Record<string, { readonly added: number; readonly removed: number }>>;
-}
-
-async function readAll(client: Client, sandbox_id: string, signal: AbortSignal): Promise<readonly StoredEvent[]> {
-  const found: StoredEvent[] = [];
-  for (let after_seq = 0; found.length < EVENTS;) {
-    const query = { limit: PAGE, after_seq, order: "asc" as const };
-    const { events } = await client.listSandboxEvents({ params: { sandbox_id }, query }, { signal });
-    found.push(...events);
-    after_seq = events.at(-1)?.seq ?? after_seq;
-    if (events.length < PAGE) break;
-  }
-  return found;
+  /** Of all edits of each file: lines added and removed over the whole run. */
+  readonly files: ReadonlyMap<string, { readonly added: number; readonly removed: number }>;
 }
 
 const toNumber = (value: unknown): number => (typeof value === "number" ? value : 0);
 
-function toFiles(events: readonly StoredEvent[]): Run["files"] {
-  const files: Record<string, { added: number; removed: number }> = {};
-  for (const { event_type, event_data } of events) {
-    if (event_type !== "agent.file_edited") continue;
-    const { file_path: path } = event_data;
-    if (typeof path !== "string") continue;
-    const before = files[path] ?? { added: 0, removed: 0 };
-    files[path] = {
-      added: before.added + toNumber(event_data["lines_added"]),
-      removed: before.removed + toNumber(event_data["lines_removed"]),
-    };
-  }
-  return files;
-}
-
 async function readRun(client: Client, id: string, signal: AbortSignal): Promise<Run> {
   const params = { sandbox_id: id };
   const query = { scope_type: "sandbox" as const, scope_id: id };
-  const [sandbox, events, costs] = await Promise.all([
+  const [sandbox, costs] = await Promise.all([
     client.getSandbox({ params }, { signal }),
-    readAll(client, id, signal),
     client.summariseCosts({ query }, { signal }),
   ]);
-  const times = events.map(({ created_at }) => Date.parse(created_at));
-  const [first, last] = [times[0], times.at(-1)];
-  const groups = Map.groupBy(events, ({ event_type }) => event_type);
+  const counts = new Map<string, number>();
+  const files = new Map<string, { readonly added: number; readonly removed: number }>();
+  let first: number | undefined;
+  let last: number | undefined;
+  for await (const event of readEvents(client, id, { after_seq: 0 }, Number.POSITIVE_INFINITY, signal)) {
+    const { event_type: type, event_data: data } = event;
+    last = Date.parse(event.created_at);
+    first ??= last;
+    counts.set(type, (counts.get(type) ?? 0) + 1);
+    const { file_path: path } = data;
+    if (type !== "agent.file_edited" || typeof path !== "string") continue;
+    const before = files.get(path) ?? { added: 0, removed: 0 };
+    const added = before.added + toNumber(data["lines_added"]);
+    files.set(path, { added, removed: before.removed + toNumber(data["lines_removed"]) });
+  }
   return {
     sandbox,
-    counts: Object.fromEntries([...groups].map(([type, of]) => [type, of.length])),
+    counts,
     seconds: first === undefined || last === undefined ? null : (last - first) / 1_000,
     costUsd: costs.total_cost,
     tokens: costs.total_tokens,
-    files: toFiles(events),
+    files,
   };
 }
 
-const keysOf = (a: object, b: object): readonly string[] =>
-  [...new Set([...Object.keys(a), ...Object.keys(b)])].toSorted();
+const keysOf = (a: ReadonlyMap<string, unknown>, b: ReadonlyMap<string, unknown>): readonly string[] =>
+  [...new Set([...a.keys(), ...b.keys()])].toSorted();
 
 const toRows = (a: Run, b: Run): readonly (readonly [string, string, string])[] => [
   ["state", a.sandbox.state, b.sandbox.state],
@@ -83,12 +66,14 @@ const toRows = (a: Run, b: Run): readonly (readonly [string, string, string])[] 
   ["tokens", String(a.tokens), String(b.tokens)],
   ["events", String(a.sandbox.event_count), String(b.sandbox.event_count)],
   ...keysOf(a.counts, b.counts).map(
-    (type) => [`  ${type}`, String(a.counts[type] ?? 0), String(b.counts[type] ?? 0)] as const,
+    (type) => [`  ${type}`, String(a.counts.get(type) ?? 0), String(b.counts.get(type) ?? 0)] as const,
   ),
-  ["files", String(Object.keys(a.files).length), String(Object.keys(b.files).length)],
+  ["files", String(a.files.size), String(b.files.size)],
   ...keysOf(a.files, b.files).map((path) => {
-    const tell = (run: Run) =>
-      run.files[path] === undefined ? "-" : `+${run.files[path].added} -${run.files[path].removed}`;
+    const tell = ({ files }: Run) => {
+      const change = files.get(path);
+      return change === undefined ? "-" : `+${change.added} -${change.removed}`;
+    };
     return [`  ${path}`, tell(a), tell(b)] as const;
   }),
 ];
@@ -104,7 +89,13 @@ export const compare: Verb = {
     const client = connect(context, args);
     const [a, b] = await Promise.all([readRun(client, one, context.signal), readRun(client, other, context.signal)]);
     if (args.has("json")) {
-      const toJson = ({ sandbox, ...rest }: Run) => ({ id: sandbox.id, state: sandbox.state, ...rest });
+      const toJson = ({ sandbox, counts, files, ...rest }: Run) => ({
+        id: sandbox.id,
+        state: sandbox.state,
+        counts: Object.fromEntries(counts),
+        ...rest,
+        files: Object.fromEntries(files),
+      });
       context.print(JSON.stringify({ a: toJson(a), b: toJson(b) }, null, 2));
       return EXIT.ok;
     }

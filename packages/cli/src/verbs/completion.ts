@@ -1,6 +1,6 @@
 /** drover completion: a script that makes a shell complete this command line. */
 import { takePositionals } from "../arguments.ts";
-import { SHELLS, toCompletion } from "../completion-script.ts";
+import { SHELLS, toCompletion, toVerbTable } from "../completion-script.ts";
 import { EXIT, UsageError } from "../exit-code.ts";
 import type { Verb } from "../verb.ts";
 
@@ -14,8 +14,7 @@ export const toCompletionVerb = (verbs: () => readonly Verb[]): Verb => {
     async run(context, args) {
       const [given = ""] = takePositionals(completion, args, args.has("json") ? 0 : 1, 1);
       if (args.has("json")) {
-        const table = verbs().map(({ name, summary, usage }) => ({ name, summary, usage }));
-        context.print(JSON.stringify(table, null, 2));
+        context.print(JSON.stringify(toVerbTable(verbs()), null, 2));
         return EXIT.ok;
       }
       const shell = SHELLS.find((one) => one === given);

@@ -2,7 +2,7 @@
 import { parseCount, takePositionals } from "../arguments.ts";
 import { connect } from "../connection.ts";
 import { EXIT } from "../exit-code.ts";
-import { toSafeText } from "../terminal.ts";
+import { printContent } from "../print-content.ts";
 import type { Verb } from "../verb.ts";
 
 export const diff: Verb = {
@@ -24,7 +24,7 @@ export const diff: Verb = {
     );
     if (args.has("json")) context.print(JSON.stringify({ patch }));
     else if (patch === "") context.warn("Nothing was changed.");
-    else context.write("out", context.console === undefined ? patch : toSafeText(patch));
+    else await printContent(context, patch);
     return EXIT.ok;
   },
 };

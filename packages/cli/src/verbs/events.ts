@@ -5,9 +5,9 @@ import { parseCount, takePositionals } from "../arguments.ts";
 import { connect } from "../connection.ts";
 import { formatEvent } from "../event-line.ts";
 import { EXIT } from "../exit-code.ts";
+import { listEvents, readEvents } from "../read-events.ts";
 import type { Verb } from "../verb.ts";
 
-const PAGE = 500;
 const NEWEST = 100;
 
 interface Wanted {
@@ -18,36 +18,14 @@ interface Wanted {
   readonly limit: number | undefined;
 }
 
-/** Oldest first, page by page. */
+/** Oldest first. */
 async function* readLog(client: Client, wanted: Wanted, signal: AbortSignal): AsyncGenerator<LogEvent> {
-  const params = { sandbox_id: wanted.sandbox_id };
-  const event_type = wanted.types.length === 0 ? undefined : [...wanted.types];
-  if (wanted.afterSeq === undefined) {
-    const newestFirst: LogEvent[] = [];
-    let before_seq: number | undefined;
-    for (let left = Math.min(PAGE, wanted.limit ?? NEWEST); left > 0;) {
-      const query = { limit: left, event_type, before_seq, order: "desc" } as const;
-      const page = await client.listSandboxEvents({ params, query }, { signal });
-      newestFirst.push(...page.events.flatMap((event) => toLogEvent(event) ?? []));
-      left -= page.events.length;
-      before_seq = page.events.at(-1)?.seq;
-      if (!page.has_more) break;
-    }
-    yield* newestFirst.toReversed();
-    return;
-  }
-  let left = wanted.limit ?? Number.POSITIVE_INFINITY;
-  for (let after_seq = wanted.afterSeq; left > 0;) {
-    const limit = Math.min(PAGE, left);
-    const page = await client.listSandboxEvents(
-      { params, query: { limit, event_type, after_seq, order: "asc" } },
-      { signal },
-    );
-    yield* page.events.flatMap((event) => toLogEvent(event) ?? []);
-    left -= page.events.length;
-    after_seq = page.events.at(-1)?.seq ?? after_seq;
-    if (!page.has_more) return;
-  }
+  const { sandbox_id, types, afterSeq } = wanted;
+  const event_type = types.length === 0 ? undefined : [...types];
+  const limit = wanted.limit ?? (afterSeq === undefined ? NEWEST : Number.POSITIVE_INFINITY);
+  const reading = [client, sandbox_id, { event_type, after_seq: afterSeq }, limit, signal] as const;
+  const inOrder = afterSeq === undefined ? (await listEvents(...reading)).toReversed() : readEvents(...reading);
+  for await (const event of inOrder) yield* [toLogEvent(event) ?? []].flat();
 }
 
 async function* followLog(

@@ -4,7 +4,7 @@ import { connect } from "../connection.ts";
 import { toElapsed } from "../elapsed.ts";
 import { EXIT } from "../exit-code.ts";
 import { printList } from "../list-text.ts";
-import { toSafeText } from "../terminal.ts";
+import { printContent } from "../print-content.ts";
 import type { Verb } from "../verb.ts";
 
 export const files: Verb = {
@@ -22,8 +22,7 @@ export const files: Verb = {
     const input = { params: { sandbox_id }, query: { path, at_seq: parseCount(files, args, "at") } };
     const client = connect(context, args);
     if (args.has("cat")) {
-      const text = await (await client.readFile(input, { signal: context.signal })).text();
-      context.write("out", context.console === undefined ? text : toSafeText(text));
+      await printContent(context, await client.readFile(input, { signal: context.signal }));
       return EXIT.ok;
     }
     const { entries } = await client.listFiles(input, { signal: context.signal });

@@ -1,5 +1,6 @@
 /** drover help: what there is, and how each is used. */
 import { toFlags } from "../arguments.ts";
+import { toVerbTable } from "../completion-script.ts";
 import { EXIT, EXIT_DOCS, UsageError } from "../exit-code.ts";
 import { formatFields } from "../table.ts";
 import { wrap } from "../terminal.ts";
@@ -52,6 +53,11 @@ export const toHelp = (verbs: () => readonly Verb[]): Verb => ({
     const [name] = args.positionals;
     const verb = verbs().find((one) => one.name === name);
     if (name !== undefined && verb === undefined) throw new UsageError(`there is no command ${JSON.stringify(name)}`);
+    if (args.has("json")) {
+      const table = toVerbTable(verb === undefined ? verbs() : [verb]);
+      context.print(JSON.stringify(verb === undefined ? table : table[0], null, 2));
+      return EXIT.ok;
+    }
     const lines = verb === undefined ? formatOverview(verbs(), context.width) : formatVerb(verb, context.width);
     for (const line of lines) context.print(line);
     return EXIT.ok;

@@ -5,8 +5,9 @@ import { connect } from "../connection.ts";
 import { toElapsed } from "../elapsed.ts";
 import { EXIT, UsageError } from "../exit-code.ts";
 import { printList } from "../list-text.ts";
+import { printContent } from "../print-content.ts";
 import { formatFields } from "../table.ts";
-import { toSafeLine, toSafeText } from "../terminal.ts";
+import { toSafeLine } from "../terminal.ts";
 import type { Arguments, Context, Verb } from "../verb.ts";
 
 function formatPull(pull: PullRequestDetail): readonly string[] {
@@ -52,7 +53,7 @@ async function show(context: Context, args: Arguments): Promise<number> {
   const pull = await connect(context, args).getPull({ params: { pull_id } }, { signal: context.signal });
   if (args.has("json")) context.print(JSON.stringify(pull, null, 2));
   // Through a pipe the diff is exact, so that it can be applied.
-  else if (args.has("diff")) context.write("out", context.console === undefined ? pull.diff : toSafeText(pull.diff));
+  else if (args.has("diff")) await printContent(context, pull.diff);
   else for (const line of formatPull(pull)) context.print(line);
   return EXIT.ok;
 }

@@ -1,15 +1,18 @@
 /** drover query: events by filter, of one sandbox or of all that this token may see. */
-import { toLogEvent, type Client } from "@drover/client";
-import { EventSource } from "@drover/contract";
+import { toLogEvent } from "@drover/client";
+import { EventSource, type StoredEvent } from "@drover/contract";
 import { parseCount, takePositionals } from "../arguments.ts";
 import { connect } from "../connection.ts";
 import { formatEvent } from "../event-line.ts";
 import { EXIT, UsageError } from "../exit-code.ts";
+import { readEvents } from "../read-events.ts";
 import { formatTable } from "../table.ts";
+import { cut } from "../terminal.ts";
 import type { Arguments, Verb } from "../verb.ts";
 
-const PAGE = 500;
 const SHOWN = 100;
+/** Of a sandbox, with a gap behind. */
+const ID_WIDTH = 25;
 
 function toFilter(args: Arguments) {
   const source = args.get("source");
@@ -23,30 +26,6 @@ function toFilter(args: Arguments) {
     after_seq: parseCount(query, args, "after-seq"),
     before_seq: parseCount(query, args, "before-seq"),
   };
-}
-
-type Filter = ReturnType<typeof toFilter>;
-
-/** Newest first, or with `after_seq` oldest first, as the server has it. */
-async function readPages(
-  client: Client,
-  sandbox_id: string | undefined,
-  filter: Filter,
-  limit: number,
-  signal: AbortSignal,
-) {
-  const found: Awaited<ReturnType<Client["listEvents"]>>["events"] = [];
-  for (let offset = 0; found.length < limit;) {
-    const asked = { ...filter, limit: Math.min(PAGE, limit - found.length), offset };
-    const page =
-      sandbox_id === undefined
-        ? await client.listEvents({ query: asked }, { signal })
-        : await client.listSandboxEvents({ params: { sandbox_id }, query: asked }, { signal });
-    found.push(...page.events);
-    offset += page.events.length;
-    if (page.events.length < asked.limit) break;
-  }
-  return found;
 }
 
 export const query: Verb = {
@@ -67,13 +46,12 @@ export const query: Verb = {
     const [sandbox_id] = takePositionals(query, args, 0, 1);
     const filter = toFilter(args);
     const isCounting = args.has("count");
-    const limit = parseCount(query, args, "limit") ?? (isCounting ? 100_000 : SHOWN);
-    const found = await readPages(connect(context, args), sandbox_id, filter, limit, context.signal);
+    const limit = parseCount(query, args, "limit") ?? (isCounting ? Number.POSITIVE_INFINITY : SHOWN);
+    const found = readEvents(connect(context, args), sandbox_id, filter, limit, context.signal);
     if (isCounting) {
-      const counts = [...Map.groupBy(found, (event) => event.event_type)].map(
-        ([type, of]) => [type, of.length] as const,
-      );
-      const sorted = counts.toSorted(([a, x], [b, y]) => y - x || (a < b ? -1 : 1));
+      const counts = new Map<string, number>();
+      for await (const { event_type } of found) counts.set(event_type, (counts.get(event_type) ?? 0) + 1);
+      const sorted = [...counts].toSorted(([a, x], [b, y]) => y - x || (a < b ? -1 : 1));
       if (args.has("json")) context.print(JSON.stringify(Object.fromEntries(sorted), null, 2));
       else
         for (const line of formatTable(
@@ -84,13 +62,25 @@ export const query: Verb = {
           context.print(line);
       return EXIT.ok;
     }
-    for (const event of found) {
+    const toPlace = (event: StoredEvent) =>
+      sandbox_id === undefined ? (event.sandbox_id ?? "-").padEnd(ID_WIDTH) : "";
+    let shown = 0;
+    for await (const event of found) {
+      shown += 1;
       const known = toLogEvent(event);
       if (args.has("json")) context.print(JSON.stringify(event));
-      else if (known !== undefined) context.print(formatEvent(known, context.width, context.paint));
-      else context.print(`${String(event.seq).padStart(5)}  ${event.created_at.slice(11, 19)}  ${event.event_type}`);
+      else if (known !== undefined) {
+        const place = toPlace(event);
+        context.print(place + formatEvent(known, context.width - place.length, context.paint));
+      } else
+        context.print(
+          cut(
+            `${toPlace(event)}${"".padStart(5)}  ${event.created_at.slice(11, 19)}  ${event.event_type}`,
+            context.width,
+          ),
+        );
     }
-    if (found.length === 0 && !args.has("json")) context.print("No event matches.");
+    if (shown === 0 && !args.has("json")) context.print("No event matches.");
     return EXIT.ok;
   },
 };

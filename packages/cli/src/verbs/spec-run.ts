@@ -1,9 +1,9 @@
 /** drover spec-run: the reference run, C(50,25), from project to result, with every step checked. */
 import type { Client } from "@drover/client";
-import type { StoredEvent } from "@drover/contract";
 import { parseCount, takePositionals } from "../arguments.ts";
 import { CheckFailed, hold, openChecks } from "../checks.ts";
 import { connect } from "../connection.ts";
+import { listEvents } from "../read-events.ts";
 import type { Arguments, Context, Verb } from "../verb.ts";
 
 const RESULT = "126410606437752";
@@ -35,11 +35,6 @@ const SCRIPT = {
     COMPUTE,
   ],
 };
-
-async function readEvents(client: Client, sandbox_id: string, signal: AbortSignal): Promise<readonly StoredEvent[]> {
-  const query = { limit: 500, order: "asc" as const };
-  return (await client.listSandboxEvents({ params: { sandbox_id }, query }, { signal })).events;
-}
 
 async function untilDone(context: Context, client: Client, task_id: string, signal: AbortSignal) {
   for (;;) {
@@ -107,7 +102,8 @@ export const specRun: Verb = {
         untilDone(context, client, task.id, signal),
       );
       sandbox_id = done.sandbox_id;
-      const events = await readEvents(client, done.sandbox_id ?? "", signal);
+      const all = Number.POSITIVE_INFINITY;
+      const events = await listEvents(client, done.sandbox_id ?? "", { after_seq: 0 }, all, signal);
       const edits = events.filter(({ event_type }) => event_type === "agent.file_edited");
       await checks.run("the log has no holes and tells the run from start to end", async () => {
         hold(

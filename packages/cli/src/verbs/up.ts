@@ -21,6 +21,7 @@ export async function runServer(
   context: Context,
   config: Config,
   start: (config: Config) => Promise<Started>,
+  isJson = false,
 ): Promise<number> {
   const { signal } = context;
   const dataDir = resolve(context.cwd, config.dataDir);
@@ -32,8 +33,9 @@ export async function runServer(
   if (server === undefined) return EXIT.ok;
   try {
     ensureCredentials(dataDir, { url: server.url, token: server.cliToken });
-    context.print(`drover ready ${server.url}`);
-    context.print(`log in once at ${server.loginUrl}`);
+    const lines = [`drover ready ${server.url}`, `log in once at ${server.loginUrl}`];
+    for (const line of isJson ? [JSON.stringify({ url: server.url, login_url: server.loginUrl })] : lines)
+      context.print(line);
     await Promise.race([isOver(signal), server.done]);
   } finally {
     removeCredentials(dataDir, server.cliToken);
@@ -61,8 +63,7 @@ export const up: Verb = {
     const { openLog, parseFault, startServer } = await import("@drover/server");
     const log = openLog(config.logLevel);
     const fault = parseFault(context.env["DROVER_FAULT"], () => process.kill(process.pid, "SIGKILL"));
-    return runServer(context, config, (resolved) =>
-      startServer({ config: resolved, origins, log, signal: context.signal, fault }),
-    );
+    const start = (resolved: Config) => startServer({ config: resolved, origins, log, signal: context.signal, fault });
+    return runServer(context, config, start, args.has("json"));
   },
 };

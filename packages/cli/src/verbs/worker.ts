@@ -13,7 +13,8 @@ export const worker: Verb = {
     takePositionals(worker, args, 0, 0);
     const { runWorker } = await import("@drover/worker");
     const { code, reason, unsent } = await runWorker(context.env, context.signal);
-    if (code !== 0)
+    if (args.has("json")) context.print(JSON.stringify({ code, reason, unsent }));
+    else if (code !== 0)
       context.warn(
         `drover: The worker ended: ${reason}${unsent === 0 ? "" : `; ${unsent} events are kept for the next start`}.`,
       );
