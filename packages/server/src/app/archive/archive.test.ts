@@ -211,7 +211,12 @@ test("any byte that is changed, left out, added or moved is noticed", { timeout:
 type File = readonly [name: string, content: string | Buffer];
 
 /** With a manifest and a seal that fit, as somebody who knows the format would make them. */
-async function forge(files: readonly File[], sandboxId: string, events: { count: number; head: string }) {
+async function forge(
+  files: readonly File[],
+  sandboxId: string,
+  events: { count: number; head: string },
+  spoil: (bytes: Buffer) => void = () => undefined,
+) {
   const listed = files.map(([path, content]) => ({
     path,
     size: Buffer.byteLength(content),
@@ -224,9 +229,11 @@ async function forge(files: readonly File[], sandboxId: string, events: { count:
   };
   for (const [name, content] of files) await add(name, content);
   await add("manifest.json", toManifest(sandboxId, events, listed));
-  const seal = createHash("sha256").update(Buffer.concat(all)).digest("hex");
+  const sealed = Buffer.concat(all.splice(0));
+  spoil(sealed);
+  const seal = createHash("sha256").update(sealed).digest("hex");
   await add("seal.sha256", `${seal}\n`);
-  return { seal, bytes: Buffer.concat([...all, END]) };
+  return { seal, bytes: Buffer.concat([sealed, ...all, END]) };
 }
 
 const ID = "drover-0badc0de-0badc0";
@@ -276,9 +283,14 @@ function link(session: string, events: readonly string[]) {
   const lines = events.map((event) => toLine((head = chain(head, event)), event));
   return { text: lines.join(""), head, count: events.length };
 }
-const forgeEvents = (events: readonly string[], before: readonly File[] = [], session = SESSION) => {
+const forgeEvents = (
+  events: readonly string[],
+  before: readonly File[] = [],
+  session = SESSION,
+  spoil?: (bytes: Buffer) => void,
+) => {
   const { text, head, count } = link(session, events);
-  return forge([["session.json", session], ...before, ["events/000001.jsonl", text]], ID, { count, head });
+  return forge([["session.json", session], ...before, ["events/000001.jsonl", text]], ID, { count, head }, spoil);
 };
 
 test("hostile archives are refused without a trace, those of the same form are taken", async ({ other }) => {
@@ -300,6 +312,8 @@ test("hostile archives are refused without a trace, those of the same form are t
   const hash = createHash("sha256").update("kept").digest("hex");
   const link512 = Buffer.from(good.bytes);
   link512.write("2", 156);
+  const dated = Buffer.from(good.bytes);
+  dated.write("1", dated.length - END.length - 1_024 + 136);
   const bomb = Buffer.from(good.bytes);
   bomb.write("77777777777", 124);
   const cases: Readonly<Record<string, Promise<{ seal: string; bytes: Buffer }> | { seal: string; bytes: Buffer }>> = {
@@ -324,6 +338,9 @@ test("hostile archives are refused without a trace, those of the same form are t
       ],
     ),
     "a project of somebody": forgeEvents([say(1)], [], SESSION.replace('"labels":{}', '"labels":{},"project_id":"x"')),
+    "a link that is sealed": forgeEvents([say(1)], [], SESSION, (bytes) => bytes.write("2", 156)),
+    "a program that is sealed": forgeEvents([say(1)], [], SESSION, (bytes) => bytes.write("0000755", 100)),
+    "a time behind the seal": { seal: good.seal, bytes: dated },
     "a link": { seal: good.seal, bytes: link512 },
     "a size that nothing has": { seal: good.seal, bytes: bomb },
     "another seal": { seal: "0".repeat(64), bytes: good.bytes },
