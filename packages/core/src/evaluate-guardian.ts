@@ -10,14 +10,12 @@ const MOST_INTERVENTIONS = 5;
 
 interface Raised {
   readonly signal: string;
-  readonly seq: number;
   readonly atMs: number;
 }
 
 interface Played {
   readonly raised: readonly Raised[];
-  /** The furthest the guardian went, by mode. */
-  readonly rungs: Readonly<Record<GuardianMode, readonly Rung[]>>;
+  readonly done: Readonly<Record<GuardianMode, readonly PastIntervention[]>>;
 }
 
 /** Everything that the guardian would have seen at its beats; nobody answers a nudge, so that the ladder is climbed. */
@@ -28,32 +26,28 @@ export function playSession(session: RecordedSession): Played {
     contextTokens: session.context_tokens,
   };
   const raised = new Map<string, Raised>();
-  const histories: Record<GuardianMode, PastIntervention[]> = { shadow: [], nudge: [], full: [] };
+  const done: Record<GuardianMode, PastIntervention[]> = { shadow: [], nudge: [], full: [] };
   let states = NO_SIGNAL_STATES;
   let beatMs = session.events[0]?.atMs ?? 0;
-  const look = (signals: readonly Signal[], seq: number, atMs: number) => {
-    for (const { signal } of signals) if (!raised.has(signal)) raised.set(signal, { signal, seq, atMs });
+  const look = (signals: readonly Signal[], atMs: number) => {
+    for (const { signal } of signals) if (!raised.has(signal)) raised.set(signal, { signal, atMs });
     for (const mode of GUARDIAN_MODES) {
       const settings = { mode, coolDownMs: COOL_DOWN_MS, mostPerSandbox: MOST_INTERVENTIONS };
-      const intention = decideIntervention(signals, histories[mode], settings, atMs);
+      const intention = decideIntervention(signals, done[mode], settings, atMs);
       if (intention === undefined) continue;
-      histories[mode].push({ signal: intention.signal.signal, rung: intention.rung, atMs, outcome: "no_effect" });
+      done[mode].push({ signal: intention.signal.signal, rung: intention.rung, atMs, outcome: "no_effect" });
     }
   };
   for (const event of session.events) {
     while (event.atMs - beatMs >= BEAT_MS) {
       beatMs += BEAT_MS;
-      look(readSignals(states, run, beatMs), event.seq - 1, beatMs);
+      look(readSignals(states, run, beatMs), beatMs);
     }
     states = foldSignals(states, event, run);
   }
   const last = session.events.at(-1);
-  if (last !== undefined) look(readSignals(states, run, last.atMs), last.seq, last.atMs);
-  const toRungs = (mode: GuardianMode) => histories[mode].map(({ rung }) => rung);
-  return {
-    raised: [...raised.values()],
-    rungs: { shadow: toRungs("shadow"), nudge: toRungs("nudge"), full: toRungs("full") },
-  };
+  if (last !== undefined) look(readSignals(states, run, last.atMs), last.atMs);
+  return { raised: [...raised.values()], done };
 }
 
 export interface SignalScore {
@@ -73,6 +67,8 @@ export interface GuardianScore {
   readonly sessions: number;
   readonly healthy: number;
   readonly signals: readonly SignalScore[];
+  /** The same of what each mode did about them: notes, words and all that is further. */
+  readonly modes: Readonly<Record<GuardianMode, readonly SignalScore[]>>;
   readonly overall: { readonly precision: number | null; readonly recall: number | null };
   /** Healthy runs that each mode would have spoken to, paused or stopped. */
   readonly healthyDisturbed: Readonly<Record<GuardianMode, Readonly<Partial<Record<Rung, number>>>>>;
@@ -82,14 +78,16 @@ const share = (part: number, whole: number): number | null => (whole === 0 ? nul
 const middle = (values: readonly number[]): number | null =>
   values.length === 0 ? null : (values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? null);
 
-function scoreSignal(signal: string, played: readonly (readonly [RecordedSession, Played])[]): SignalScore {
+/** What was seen in a session, oldest first. */
+type Seen = readonly [RecordedSession, readonly Raised[]];
+
+function scoreSignal(signal: string, played: readonly Seen[]): SignalScore {
   const wanted = played.filter(([session]) => session.label.signals.includes(signal));
   const raised = played.filter(
-    ([session, { raised: all }]) =>
-      all.some((one) => one.signal === signal) && !session.label.tolerated.includes(signal),
+    ([session, all]) => all.some((one) => one.signal === signal) && !session.label.tolerated.includes(signal),
   );
   const right = raised.filter(([session]) => session.label.signals.includes(signal));
-  const delays = right.flatMap(([session, { raised: all }]) => {
+  const delays = right.flatMap(([session, all]) => {
     const from = session.events.find(({ seq }) => seq === session.label.from_seq);
     const seen = all.find((one) => one.signal === signal);
     return from === undefined || seen === undefined ? [] : [Math.max(0, seen.atMs - from.atMs) / 1_000];
@@ -107,17 +105,28 @@ function scoreSignal(signal: string, played: readonly (readonly [RecordedSession
 
 export function evaluateGuardian(sessions: readonly RecordedSession[]): GuardianScore {
   const played = sessions.map((session) => [session, playSession(session)] as const);
-  const signals = SIGNALS.map((signal) => scoreSignal(signal, played));
+  const scoreAll = (see: (one: Played) => readonly Raised[]) => {
+    const seen = played.map(([session, one]): Seen => [session, see(one)]);
+    return SIGNALS.map((signal) => scoreSignal(signal, seen));
+  };
+  const signals = scoreAll(({ raised }) => raised);
   const sum = (of: (score: SignalScore) => number) => signals.reduce((total, score) => total + of(score), 0);
   const healthy = played.filter(([session]) => session.label.is_healthy);
   const countRungs = (mode: GuardianMode) => {
-    const worst = healthy.flatMap(([, { rungs }]) => [...new Set(rungs[mode])]).filter((rung) => rung !== "note");
+    const worst = healthy
+      .flatMap(([, { done }]) => [...new Set(done[mode].map(({ rung }) => rung))])
+      .filter((rung) => rung !== "note");
     return Object.fromEntries([...Map.groupBy(worst, (rung) => rung)].map(([rung, all]) => [rung, all.length]));
   };
   return {
     sessions: sessions.length,
     healthy: healthy.length,
     signals,
+    modes: {
+      shadow: scoreAll(({ done }) => done.shadow),
+      nudge: scoreAll(({ done }) => done.nudge),
+      full: scoreAll(({ done }) => done.full),
+    },
     overall: {
       precision: share(
         sum(({ right }) => right),

@@ -32,8 +32,12 @@ const formatDone = (items: readonly Intervention[], width: number): readonly str
 const EVALUATE = "evaluate";
 const toFigure = (value: number | null): string => (value === null ? "-" : value.toFixed(2));
 
+const MODES = ["shadow", "nudge", "full"] as const;
+type SignalScore = GuardianScore["signals"][number];
+const toDelay = ({ delaySeconds }: SignalScore) => (delaySeconds === null ? "-" : `${Math.round(delaySeconds)} s`);
+
 function formatScore(
-  { sessions, healthy, signals, overall, healthyDisturbed }: GuardianScore,
+  { sessions, healthy, signals, modes, overall, healthyDisturbed }: GuardianScore,
   width: number,
 ): readonly string[] {
   const rows = signals.map((one) => [
@@ -42,8 +46,11 @@ function formatScore(
     String(one.raised),
     toFigure(one.precision),
     toFigure(one.recall),
-    one.delaySeconds === null ? "-" : `${Math.round(one.delaySeconds)} s`,
+    toDelay(one),
   ]);
+  const acted = (one: SignalScore | undefined) =>
+    one === undefined ? "-" : `${toFigure(one.precision)} ${toFigure(one.recall)} ${toDelay(one)}`;
+  const byMode = signals.map(({ signal }, index) => [signal, ...MODES.map((mode) => acted(modes[mode][index]))]);
   const disturbed = Object.entries(healthyDisturbed).map(
     ([mode, rungs]) =>
       `${mode}: ${
@@ -56,6 +63,8 @@ function formatScore(
     `${sessions} recorded runs, ${healthy} of them healthy.`,
     ...formatTable(["SIGN", "WANTED", "RAISED", "PRECISION", "RECALL", "DELAY"], rows, width),
     `All signs: precision ${toFigure(overall.precision)}, recall ${toFigure(overall.recall)}.`,
+    "What each mode did about them (precision, recall, delay):",
+    ...formatTable(["SIGN", ...MODES.map((mode) => mode.toUpperCase())], byMode, width),
     `Healthy runs disturbed: ${disturbed.join("; ")}.`,
   ];
 }

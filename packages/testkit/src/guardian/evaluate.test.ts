@@ -22,6 +22,8 @@ test("each signal is precise and finds what it should on the corpus that is alwa
   expect(corpus.length).toBeGreaterThanOrEqual(200);
   const score = evaluateGuardian(corpus);
   expect(tellMisses(score)).toEqual([]);
+  for (const mode of Object.values(score.modes))
+    expect(mode.filter(({ precision, recall }) => (precision ?? 1) < PRECISION || (recall ?? 1) < RECALL)).toEqual([]);
   for (const disturbed of Object.values(score.healthyDisturbed))
     expect([disturbed.pause ?? 0, disturbed.stop ?? 0]).toEqual([0, 0]);
 });
