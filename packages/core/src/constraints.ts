@@ -7,13 +7,18 @@ export interface Constraints {
 }
 
 const LIMIT = 10;
-const NOT = String.raw`(?:do not|don't|dont|never|must not|mustn't|may not|should not|shouldn't|avoid|under no circumstances|on no account)`;
+/** Of whom it is said: what users must not do forbids the agent nothing. */
+const NOT = String.raw`(?<!\b(?:users?|people|customers?|visitors?|clients?|they|it) )(?:do not|don't|dont|never|must not|mustn't|may not|should not|shouldn't|avoid|under no circumstances|on no account)`;
 const TOUCH = String.raw`(?:touch(?:ing)?|edit(?:ing)?|modify(?:ing)?|chang(?:e|ing)|delet(?:e|ing)|remov(?:e|ing)|writ(?:e|ing) to|rewrit(?:e|ing))`;
 const RUN = String.raw`(?:run(?:ning)?|execut(?:e|ing)|us(?:e|ing)|call(?:ing)?|invok(?:e|ing))`;
 /** A path: quoted, or with a slash, a dot that is followed by letters, or a star in it. */
-const PATH = String.raw`(?:the |any |files? |folders? |directory |director(?:y|ies) |anything |in |under |inside )*[\`'"]?((?:[\w@.*-]+\/)+[\w@.*{},-]*|[\w@*-]+\.[A-Za-z][\w*]*)[\`'"]?`;
+const ONE_PATH = String.raw`(?:[\w@.*-]+\/)+[\w@.*{}-]*(?:,[\w@.*{}-]+)*|[\w@*-]+\.[A-Za-z][\w*]*`;
+const LEAD = String.raw`(?:the |any |files? |folders? |directory |director(?:y|ies) |anything |in |under |inside )*`;
+const MORE = String.raw`(?:, and |, or |, | and | or | nor )`;
+/** One, and whatever else is named in the same breath. */
+const PATH = String.raw`${LEAD}[\`'"]?(${ONE_PATH})[\`'"]?((?:${MORE}${LEAD}[\`'"]?(?:${ONE_PATH})[\`'"]?)*)`;
 /** Only what is quoted is a command: words of a sentence are not. */
-const COMMAND = String.raw`[\`'"]([^\`'"\n]{2,80})[\`'"]`;
+const COMMAND = String.raw`[\`'"]([^\`'"\n]{2,80})[\`'"]((?:${MORE}[\`'"][^\`'"\n]{2,80}[\`'"])*)`;
 
 const CHANGED = String.raw`(?:touched|edited|modified|changed|deleted|removed|rewritten)`;
 const CHANGES = String.raw`(?:your |all |any )*(?:changes?|edits?|work|yourself)`;
@@ -54,27 +59,55 @@ const FORBIDDEN_COMMANDS: readonly RegExp[] = [
     "gim",
   ),
 ];
-const PUSH = new RegExp(`${NOT} (?:ever )?(?:git )?push`, "i");
+const PUSH = new RegExp(`${NOT} (?:ever )?(?:commit (?:and|or|nor) )?((?:git )?push)\\b`, "gi");
 
-const listFound = (patterns: readonly RegExp[], text: string): readonly string[] => [
+/** Said with a condition, which nobody can measure. */
+const CONDITION = /^(?:(?!\band\b)[^\n;!?]){0,30}?\b(?:unless|until|without|except|before|if)\b/i;
+/** More is allowed than is named by a path. */
+const AND_KIND =
+  /^,? (?:and|or|plus|&) (?:(?:its|the|their|any|all|related|matching|new|a) )*(?:[a-z]+ )?(?:tests?|specs?|docs|documentation|change ?log|fixtures?|snapshots?|types|readme)\b/i;
+
+const MEMBER = new RegExp(`${ONE_PATH}`, "g");
+const QUOTED_MEMBER = /[`'"]([^`'"\n]{2,80})[`'"]/g;
+
+/** From the last letter of what was found, which may be the full stop. */
+const cutSentence = (rest: string): string =>
+  rest
+    .slice(0, 100)
+    .split(/[.!?;](?:\s|$)|\n/, 1)[0]
+    ?.slice(1) ?? "";
+
+const listMembers = (more: string): readonly string[] => {
+  const quoted = [...more.matchAll(QUOTED_MEMBER)].flatMap(([, one]) => one ?? []);
+  return [...quoted, ...(more.replaceAll(QUOTED_MEMBER, " ").match(MEMBER) ?? [])];
+};
+
+const listFound = (patterns: readonly RegExp[], text: string, unless: RegExp = CONDITION): readonly string[] => [
   ...new Set(
     patterns.flatMap((pattern) =>
-      [...text.matchAll(pattern)].flatMap(([, found]) => found ?? []).map((one) => one.replace(/[.,;:]+$/, "")),
+      [...text.matchAll(pattern)]
+        .filter(({ 0: whole, index }) => !unless.test(cutSentence(text.slice(index + whole.length - 1))))
+        .flatMap(([, found, more]) => (found === undefined ? [] : [found, ...listMembers(more ?? "")]))
+        .map((one) => one.replace(/[.,;:]+$/, "")),
     ),
   ),
 ];
 
+const NEVER = /(?!)/;
 /** A later word may lift an earlier one: what it names is struck out. */
 const LIFTED = new RegExp(String.raw`(?:you (?:can|may) now ${TOUCH}|it is fine to ${TOUCH}) ${PATH}`, "gi");
 
 export function parseConstraints(texts: readonly string[]): Constraints {
   const all = texts.join("\n").slice(0, 200_000);
-  const lifted = new Set(listFound([LIFTED], all));
+  const lifted = new Set(listFound([LIFTED], all, NEVER));
   return {
     forbiddenPaths: listFound(FORBIDDEN_PATHS, all)
       .filter((path) => !lifted.has(path))
       .slice(0, LIMIT),
-    onlyPaths: listFound(ONLY_PATHS, all).slice(0, LIMIT),
-    forbiddenCommands: [...listFound(FORBIDDEN_COMMANDS, all), ...(PUSH.test(all) ? ["git push"] : [])].slice(0, LIMIT),
+    onlyPaths: listFound(ONLY_PATHS, all, AND_KIND).slice(0, LIMIT),
+    forbiddenCommands: [
+      ...listFound(FORBIDDEN_COMMANDS, all),
+      ...(listFound([PUSH], all).length > 0 ? ["git push"] : []),
+    ].slice(0, LIMIT),
   };
 }

@@ -1,6 +1,7 @@
 /** Something done that a person forbade in so many words. */
 import { parseConstraints, type Constraints } from "../constraints.ts";
 import { matchesGlob } from "../glob.ts";
+import { isRun } from "../shell-commands.ts";
 import { toWorkspacePath } from "./outside-ownership.ts";
 import { cite, type Detector, type RunContext } from "./signal.ts";
 import { isEdit, isFreshStart, toToolCall } from "./tool-call.ts";
@@ -38,7 +39,7 @@ function findBreak(path: string | undefined, command: string | undefined, run: R
     if (onlyPaths.length > 0 && !onlyPaths.some((named) => isNamed(path, named)))
       return `${path} was not among the files to touch`;
   }
-  const forbidden = forbiddenCommands.find((named) => command?.includes(named) === true);
+  const forbidden = forbiddenCommands.find((named) => command !== undefined && isRun(command, named));
   return forbidden === undefined ? undefined : `${forbidden} was not to be run`;
 }
 
