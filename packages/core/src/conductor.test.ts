@@ -15,6 +15,7 @@ import {
 
 const agent = (more: Partial<AgentView> = {}): AgentView => ({
   id: "a",
+  project: "p",
   phase: "implementation",
   alignment: 0.9,
   isAligned: true,
@@ -68,6 +69,7 @@ test("duplicates are the pairs above the limit, most alike first", () => {
     agent({ id: "a", ...twin }),
     agent({ id: "b", ...twin }),
     agent({ id: "c", files: ["q.ts"], goal: "docs" }),
+    agent({ id: "d", ...twin, project: "another" }),
   ]);
   expect(found).toEqual([{ a: "a", b: "b", similarity: 1, files: ["x.ts"] }]);
   expect(listRecommendations([agent({ id: "a" })], 0.9, found)[0]).toContain("a and b");

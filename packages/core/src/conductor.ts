@@ -2,6 +2,8 @@
 
 export interface AgentView {
   readonly id: string;
+  /** Agents of different projects never do the same work. */
+  readonly project: string;
   readonly phase: string;
   /** 0 to 1; null while nobody has judged it: then it is left out, never guessed. */
   readonly alignment: number | null;
@@ -66,16 +68,22 @@ export interface Duplicate {
 
 export const DUPLICATE_SIMILARITY = 0.7;
 
+const listPairs = (agents: readonly AgentView[]): readonly (readonly [AgentView, AgentView])[] =>
+  agents.flatMap((one, index) =>
+    agents
+      .slice(index + 1)
+      .filter(({ project }) => project === one.project)
+      .map((other) => [one, other] as const),
+  );
+
 export function findDuplicates(agents: readonly AgentView[]): readonly Duplicate[] {
-  return agents
-    .flatMap((one, index) =>
-      agents.slice(index + 1).map((other) => ({
-        a: one.id,
-        b: other.id,
-        similarity: computeSimilarity(one, other),
-        files: one.files.filter((file) => other.files.includes(file)).slice(0, 20),
-      })),
-    )
+  return listPairs(agents)
+    .map(([one, other]) => ({
+      a: one.id,
+      b: other.id,
+      similarity: computeSimilarity(one, other),
+      files: one.files.filter((file) => other.files.includes(file)).slice(0, 20),
+    }))
     .filter(({ similarity }) => similarity > DUPLICATE_SIMILARITY)
     .toSorted((a, b) => b.similarity - a.similarity);
 }
@@ -86,9 +94,8 @@ const MOST_DOUBTFUL = 5;
 
 /** Pairs that are neither clearly the same work nor clearly not: worth asking a model about, most alike first. */
 export function findDoubtful(agents: readonly AgentView[]): readonly (readonly [AgentView, AgentView])[] {
-  return agents
-    .flatMap((one, index) => agents.slice(index + 1).map((other) => [one, other] as const))
-    .map(([one, other]) => ({ pair: [one, other] as const, similarity: computeSimilarity(one, other) }))
+  return listPairs(agents)
+    .map((pair) => ({ pair, similarity: computeSimilarity(...pair) }))
     .filter(({ similarity }) => similarity > DOUBTFUL_SIMILARITY && similarity <= DUPLICATE_SIMILARITY)
     .toSorted((a, b) => b.similarity - a.similarity)
     .slice(0, MOST_DOUBTFUL)

@@ -26,6 +26,7 @@ async function toView(deps: Deps, row: StandingRow): Promise<AgentView> {
   const touched = await listTouched(deps.db, row.id, LATELY);
   return {
     id: row.id,
+    project: row.project_id,
     phase: row.phase ?? "none",
     alignment: row.verdict?.alignment_score ?? null,
     isAligned: row.verdict?.trajectory_aligned ?? false,
