@@ -11,6 +11,20 @@ export const SUPERVISION_OPTIONS = {
     fallback: "120",
     doc: "A worker that is silent for so long is dead; at least four heartbeats.",
   },
+  idleDetectionEnabled: {
+    env: "IDLE_DETECTION_ENABLED",
+    yaml: "monitoring.idle_detection_enabled",
+    schema: z.stringbool(),
+    fallback: "true",
+    doc: "Whether agents that are idle or stuck are nudged, and stopped if that does not move them; the dead are ended in any case.",
+  },
+  idleCheckIntervalSeconds: {
+    env: "IDLE_CHECK_INTERVAL_SECONDS",
+    yaml: "monitoring.idle_check_interval_seconds",
+    schema: positive,
+    fallback: "5",
+    doc: "How often every run's condition is looked at, in seconds.",
+  },
   idleThresholdMinutes: {
     env: "IDLE_THRESHOLD_MINUTES",
     yaml: "monitoring.idle_threshold_minutes",
@@ -39,6 +53,13 @@ export const SUPERVISION_OPTIONS = {
     fallback: "nudge",
     doc: "How far the guardian may go: `shadow` notes, `nudge` also speaks to the agent and asks people, `full` also pauses and stops.",
   },
+  autoSteeringEnabled: {
+    env: "MONITORING_AUTO_STEERING_ENABLED",
+    yaml: "monitoring.auto_steering_enabled",
+    schema: z.stringbool(),
+    fallback: "true",
+    doc: "Without it the guardian only notes, whatever its mode.",
+  },
   judgeModel: {
     env: "GUARDIAN_JUDGE_MODEL",
     yaml: "monitoring.judge_model",
@@ -47,6 +68,20 @@ export const SUPERVISION_OPTIONS = {
       .regex(/^(?:anthropic|openai|openai-chat|compatible|google):.+$/, "is vendor:model")
       .optional(),
     doc: "A model that also judges runs, as `vendor:model` with the vendors anthropic, openai, openai-chat, compatible and google; without it measured signs decide alone.",
+  },
+  llmAnalysisEnabled: {
+    env: "MONITORING_LLM_ANALYSIS_ENABLED",
+    yaml: "monitoring.llm_analysis_enabled",
+    schema: z.stringbool(),
+    fallback: "true",
+    doc: "Without it no model judges or compares runs, even if one is named.",
+  },
+  maxConcurrentAnalyses: {
+    env: "MONITORING_MAX_CONCURRENT_ANALYSES",
+    yaml: "monitoring.max_concurrent_analyses",
+    schema: z.coerce.number().int().positive().max(100),
+    fallback: "5",
+    doc: "How many runs the guardian looks at at once.",
   },
   guardianIntervalSeconds: {
     env: "MONITORING_GUARDIAN_INTERVAL_SECONDS",
@@ -61,6 +96,13 @@ export const SUPERVISION_OPTIONS = {
     schema: positive,
     fallback: "300",
     doc: "How often it is looked at how the running agents stand together, in seconds.",
+  },
+  healthCheckIntervalSeconds: {
+    env: "MONITORING_HEALTH_CHECK_INTERVAL_SECONDS",
+    yaml: "monitoring.health_check_interval_seconds",
+    schema: z.coerce.number().min(30).max(300),
+    fallback: "30",
+    doc: "How often health and figures are measured and alert rules decided, in seconds.",
   },
   guardianCoolDownSeconds: {
     env: "GUARDIAN_COOL_DOWN_SECONDS",

@@ -27,6 +27,10 @@ test.for([
   ["paused", 120_000, "unknown"],
   ["failed", 0, "unknown"],
 ] as const)("%s and silent for %i ms is %s", ([state, ageMs, health]) => {
-  expect(decideHealth(state, new Date(0), new Date(ageMs))).toBe(health);
-  expect(decideHealth(state, null, new Date(ageMs))).toBe("unknown");
+  const limits = { heartbeatMs: 30_000, deadMs: 120_000 };
+  expect(decideHealth(state, new Date(0), new Date(ageMs), limits)).toBe(health);
+  expect(decideHealth(state, null, new Date(ageMs), limits)).toBe("unknown");
+  // Who may be silent for longer is not called dead before.
+  const patient = decideHealth("running", new Date(0), new Date(ageMs), { heartbeatMs: 60_000, deadMs: 300_000 });
+  expect(patient).toBe(ageMs < 90_000 ? "alive" : "late");
 });

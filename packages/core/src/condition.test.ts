@@ -10,6 +10,7 @@ const LIMITS: WatchLimits = {
   stuckMs: 15 * MINUTE,
   afterCompletionMs: 5 * MINUTE,
   graceMs: 5 * MINUTE,
+  isQuietWatched: true,
 };
 const NOW = 100 * MINUTE;
 const ago = (minutes: number) => NOW - minutes * MINUTE;
@@ -85,6 +86,13 @@ test.for([
   expect(decideWatch(finding, ago(30), LIMITS, NOW)).toEqual({ kind: "nudge" });
   expect(decideWatch(finding, ago(4), LIMITS, NOW)).toEqual({ kind: "leave" });
   expect(decideWatch(finding, ago(5), LIMITS, NOW)).toEqual({ kind: "end", on: "failed", cause });
+});
+
+test("where nobody watches the quiet they are left alone, and the dead are not", () => {
+  const limits = { ...LIMITS, isQuietWatched: false };
+  for (const condition of ["idle", "stuck"] as const)
+    expect(decideWatch({ condition, sinceMs: 0 }, null, limits, NOW)).toEqual({ kind: "leave" });
+  expect(decideWatch({ condition: "dead", sinceMs: 0 }, null, limits, NOW)).toMatchObject({ kind: "end" });
 });
 
 test("a dead one fails, a finished one ends as what it is", () => {

@@ -10,6 +10,8 @@ export interface WatchLimits {
   readonly afterCompletionMs: number;
   /** How long a nudged agent has until it is stopped. */
   readonly graceMs: number;
+  /** Whether the quiet are spoken to, and ended; the dead are in any case. */
+  readonly isQuietWatched: boolean;
 }
 
 export type Condition =
@@ -53,7 +55,11 @@ const BY_STATE: Partial<Record<SandboxState, Condition>> = {
   paused: "paused",
 };
 
-function decideSilence(silenceMs: number, limits: WatchLimits): Condition | undefined {
+/** How long a worker has been silent, in a word; undefined: not long enough to speak of. */
+export function decideSilence(
+  silenceMs: number,
+  limits: Pick<WatchLimits, "heartbeatMs" | "deadMs">,
+): "dead" | "warned" | "late" | undefined {
   if (silenceMs >= Math.max(limits.deadMs, DEAD_BEATS * limits.heartbeatMs)) return "dead";
   if (silenceMs >= WARNED_BEATS * limits.heartbeatMs) return "warned";
   return silenceMs >= LATE_BEATS * limits.heartbeatMs ? "late" : undefined;
@@ -102,7 +108,7 @@ export function decideWatch(
 ): WatchAct {
   if (condition === "dead") return { kind: "end", on: "failed", cause: "heartbeat_timeout" };
   if (condition === "finished") return { kind: "end", on: "terminated", cause: "kept long enough" };
-  const cause = CAUSES[condition];
+  const cause = limits.isQuietWatched ? CAUSES[condition] : undefined;
   if (cause === undefined) return { kind: "leave" };
   // A nudge that lies before this spell began was for an earlier one.
   if (nudgedMs === null || nudgedMs < sinceMs) return { kind: "nudge" };

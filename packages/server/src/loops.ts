@@ -48,7 +48,12 @@ export const LOOPS: readonly LoopRow[] = [
   { name: "reconcile-sandboxes", everyMs: 60_000, pass: reconcileSandboxesOnce },
   { name: "provision-sandboxes", everyMs: 1_000, pass: provisionSandboxesOnce },
   { name: "watch-sandboxes", everyMs: 5_000, pass: watchSandboxesOnce },
-  { name: "supervise-runs", isMonitoring: true, everyMs: 5_000, pass: superviseRunsOnce },
+  {
+    name: "supervise-runs",
+    isMonitoring: true,
+    everyMs: ({ idleCheckIntervalSeconds }) => idleCheckIntervalSeconds * 1_000,
+    pass: superviseRunsOnce,
+  },
   {
     name: "run-guardian",
     isMonitoring: true,
@@ -62,7 +67,12 @@ export const LOOPS: readonly LoopRow[] = [
     everyMs: ({ conductorIntervalSeconds }) => conductorIntervalSeconds * 1_000,
     pass: runConductorOnce,
   },
-  { name: "measure", isMonitoring: true, everyMs: 30_000, pass: measureOnce },
+  {
+    name: "measure",
+    isMonitoring: true,
+    everyMs: ({ healthCheckIntervalSeconds }) => healthCheckIntervalSeconds * 1_000,
+    pass: measureOnce,
+  },
   { name: "find-anomalies", isMonitoring: true, byTurns: true, everyMs: 60_000, pass: findAnomaliesOnce },
   { name: "deliver-alerts", isMonitoring: true, everyMs: 5_000, pass: deliverAlertsOnce },
   {

@@ -138,7 +138,7 @@ function toResources({ config, origins }: ServerOptions): ResolvedResources {
 
 /** The vendors' libraries are large: who has no judge does not load them. */
 async function loadJudge(config: Config, log: Log): Promise<Judge> {
-  if (config.judgeModel === undefined) return NO_JUDGE;
+  if (config.judgeModel === undefined || !config.llmAnalysisEnabled) return NO_JUDGE;
   const { openJudge } = await import("./adapters/judge-model.ts");
   return openJudge({ model: config.judgeModel, log });
 }

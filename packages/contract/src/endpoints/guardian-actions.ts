@@ -48,6 +48,7 @@ export const guardianActionEndpoints = {
     summary: "Emergency actions, newest first.",
     query: z.strictObject({
       ...Paging,
+      limit: z.coerce.number().int().min(1).max(1_000).default(100),
       action_type: GuardianActionType.optional(),
       target_entity: z.string().min(1).max(255).optional(),
     }),

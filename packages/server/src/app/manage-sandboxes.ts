@@ -128,7 +128,7 @@ async function insertOne(
 }
 
 /** Its branch is as new as itself: nobody has asked for it to be merged. */
-const toNew = (row: SandboxRow, deps: Deps): Sandbox => ({ ...toSandbox(row, deps.clock.now()), pull_request: null });
+const toNew = (row: SandboxRow, deps: Deps): Sandbox => ({ ...toSandbox(row, deps), pull_request: null });
 
 /** The row as its own first events left it, so that a new sandbox is told as the next read would. */
 function toAppended(row: SandboxRow, events: readonly EventRow[]): SandboxRow {
@@ -146,7 +146,7 @@ function toAppended(row: SandboxRow, events: readonly EventRow[]): SandboxRow {
 export async function getSandbox(deps: Deps, id: SandboxId): Promise<Sandbox> {
   const row = await loadSandbox.maybe(deps.db, id);
   if (row === undefined) throw new AppError("sandbox.not_found");
-  return toSandbox(row, deps.clock.now());
+  return toSandbox(row, deps);
 }
 
 /** With the pull request of its branch. */
@@ -189,9 +189,8 @@ export async function pageSandboxes(deps: Deps, actor: Person, query: SandboxQue
     limit: query.limit + 1,
   });
   const items = rows.slice(0, query.limit);
-  const now = deps.clock.now();
   return {
-    items: items.map((row) => toSandbox(row, now)),
+    items: items.map((row) => toSandbox(row, deps)),
     next_cursor: rows.length > query.limit ? (items.at(-1)?.id ?? null) : null,
   };
 }
@@ -251,7 +250,7 @@ export async function replaceWorker(
       draftSandboxEvent(deps.ids, next, { eventType: "WORKER_REPLACED", data: { generation }, source: "user" }),
     ]);
     return {
-      ...toSandbox(toAppended(next, appended), deps.clock.now()),
+      ...toSandbox(toAppended(next, appended), deps),
       worker_token: token,
       worker_env: toWorkerEnv(deps, id, token),
     };

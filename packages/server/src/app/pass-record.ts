@@ -10,7 +10,12 @@ export interface PassRecord {
   lastStartedMs: number | null;
   lastDurationMs: number | null;
   lastError: string | null;
+  /** Since when it has run without a gap: the machine did not sleep, and what it needs was there. */
+  unbrokenSinceMs: number;
 }
+
+/** Beside the time between two: that much is no gap. */
+const LONGEST_GAP_MS = 30_000;
 
 export type PassRecords = Map<string, PassRecord>;
 
@@ -29,14 +34,18 @@ export function recordPass(
     lastStartedMs: null,
     lastDurationMs: null,
     lastError: null,
+    unbrokenSinceMs: clock.now().getTime(),
   };
+  let endedWellMs = record.unbrokenSinceMs;
   records.set(name, record);
   return async (signal) => {
     record.lastStartedMs = clock.now().getTime();
+    if (record.lastStartedMs - endedWellMs > everyMs + LONGEST_GAP_MS) record.unbrokenSinceMs = record.lastStartedMs;
     record.cycles += 1;
     try {
       const result = await pass(signal);
       record.failedInRow = 0;
+      endedWellMs = clock.now().getTime();
       return result;
     } catch (error) {
       record.failed += 1;

@@ -41,7 +41,7 @@ async function tell(deps: Deps, actor: Person, id: SandboxId, on: Trigger): Prom
       request_id: null,
     });
     await append([draftTransition(deps.ids, row, { from: row.state, to: next.to, cause: "user" }, null)]);
-    return toSandbox({ ...row, state: next.to, state_cause: "user" }, deps.clock.now());
+    return toSandbox({ ...row, state: next.to, state_cause: "user" }, deps);
   });
 }
 

@@ -46,7 +46,7 @@ test("silence that was noted, a failure and an anomaly stand in their step; befo
   const [lost, failed, old] = [await make(), await make(), await make()];
   await lost.post(BEAT);
   const later = { ...server.deps.clock, now: () => new Date(Date.now() + 54_000) };
-  await superviseRunsOnce({ ...server.deps, startedMs: 0, clock: later });
+  await superviseRunsOnce({ ...server.deps, startedMs: 0, passes: new Map(), clock: later });
   await server.db.query(
     sql`update events set created_at = now() where event_type = 'HEARTBEAT_MISSED' and entity_id = ${`agent-${lost.id}`}`,
   );

@@ -17,11 +17,16 @@ const ALL = MetricName.options;
 type Step = typeof RAW_SECONDS | (typeof COARSER)[number];
 
 /** Whole rows make a point, and no more points than asked for. */
-function pickSteps(spanMs: number, ageMs: number, points: number): { step: Step; binSeconds: number } {
+function pickSteps(
+  spanMs: number,
+  ageMs: number,
+  { points, everySeconds }: { readonly points: number; readonly everySeconds: number },
+): { step: Step; binSeconds: number } {
   const wanted = spanMs / 1_000 / points;
   const finest: Step = ageMs > MIDDLE_MS ? 3_600 : ageMs > FINE_MS ? 300 : RAW_SECONDS;
   const step = ([3_600, 300, RAW_SECONDS] as const).find((one) => one <= Math.max(wanted, finest)) ?? RAW_SECONDS;
-  return { step, binSeconds: Math.max(1, Math.ceil(wanted / step)) * step };
+  // Nor more than there are measurements.
+  return { step, binSeconds: Math.ceil(Math.max(wanted, everySeconds) / step) * step };
 }
 
 /** As rows are named when they are measured. */
@@ -36,7 +41,10 @@ export async function readMetrics(deps: Deps, actor: Person, query: MetricsQuery
   const toMs = query.to === undefined ? now : Date.parse(query.to);
   const fromMs = Math.max(query.from === undefined ? toMs - HOUR_MS : Date.parse(query.from), toMs - LONGEST_MS);
   if (fromMs >= toMs) throw new AppError("request.invalid", "`from` lies before `to`");
-  const { step, binSeconds } = pickSteps(toMs - fromMs, now - fromMs, query.points);
+  const { step, binSeconds } = pickSteps(toMs - fromMs, now - fromMs, {
+    points: query.points,
+    everySeconds: deps.config.healthCheckIntervalSeconds,
+  });
   const binMs = binSeconds * 1_000;
   const firstMs = Math.floor(fromMs / binMs) * binMs;
   const metrics = [...new Set(query.metric ?? ALL)];

@@ -21,6 +21,7 @@ import type { Person } from "./credential.ts";
 import { parsePosition, toPage } from "./cursor.ts";
 import type { Deps } from "./deps.ts";
 import { toRunContext } from "./fold-run.ts";
+import { toGuardianMode } from "./run-guardian.ts";
 
 const FRESH_SECONDS = 600;
 const MOST = 1_000;
@@ -117,7 +118,6 @@ const PASSES: ReadonlySet<string> = new Set([
   "detect-blocking",
   "deliver-alerts",
 ]);
-const ANALYSES_AT_ONCE = 5;
 
 export async function readStatus(deps: Deps) {
   const passes = [...deps.passes].filter(([name]) => PASSES.has(name));
@@ -132,8 +132,8 @@ export async function readStatus(deps: Deps) {
       guardian_interval_seconds: toSeconds("run-guardian"),
       conductor_interval_seconds: toSeconds("run-conductor"),
       health_check_interval_seconds: toSeconds("measure"),
-      guardian_mode: deps.config.guardianMode,
-      max_concurrent_analyses: ANALYSES_AT_ONCE,
+      guardian_mode: toGuardianMode(deps),
+      max_concurrent_analyses: deps.config.maxConcurrentAnalyses,
       judge: deps.judge.isThere,
     },
     loops: passes.map(([name, one]) => ({

@@ -8,7 +8,7 @@ import {
   type Finding,
   type WatchLimits,
 } from "@drover/core";
-import { AppError, type Config, type SandboxId } from "@drover/contract";
+import { AppError, type SandboxId } from "@drover/contract";
 import { loadKept } from "../store/resume.ts";
 import { closeSandbox, lockSandboxes, revokeSandboxTokens } from "../store/sandboxes.ts";
 import { claimNudge, listWatched, saveCondition, type WatchedRow } from "../store/supervision.ts";
@@ -16,24 +16,15 @@ import type { Deps } from "./deps.ts";
 import { draftAgentEvent, draftSandboxEvent, draftTransition, writeWithEvents, type EventDraft } from "./event-log.ts";
 import { foldRun } from "./fold-run.ts";
 import { queueMessage } from "./send-message.ts";
+import { toWatchLimits } from "./watch-limits.ts";
 
 const BATCH = 1_000;
-const MINUTE_MS = 60_000;
 
 const NUDGES = {
   idle: "You have done nothing for a while. Go on with the next step, or complete the task if it is done.",
   stuck:
     "Nothing has come from you for a while. If something hangs, stop it and go on; if you wait for something, say for what.",
 } as const;
-
-const toWatchLimits = (config: Config): WatchLimits => ({
-  heartbeatMs: config.heartbeatIntervalSeconds * 1_000,
-  deadMs: config.deadThresholdSeconds * 1_000,
-  idleMs: config.idleThresholdMinutes * MINUTE_MS,
-  stuckMs: config.stuckThresholdMinutes * MINUTE_MS,
-  afterCompletionMs: config.postCompletionSeconds * 1_000,
-  graceMs: config.nudgeGraceMinutes * MINUTE_MS,
-});
 
 async function nudge(deps: Deps, row: WatchedRow, { condition, sinceMs }: Finding): Promise<boolean> {
   const content = NUDGES[condition === "idle" ? "idle" : "stuck"];
@@ -168,11 +159,13 @@ export async function superviseRunsOnce(
   signal: AbortSignal = new AbortController().signal,
 ): Promise<{ looked: number; nudged: number; ended: number }> {
   const limits = toWatchLimits(deps.config);
+  // Who slept, or was without a database, could hear nobody either.
+  const watchingSinceMs = Math.max(deps.startedMs, deps.passes.get("supervise-runs")?.unbrokenSinceMs ?? 0);
   const counts = { looked: 0, nudged: 0, ended: 0, left: 0 };
   for (const row of await listWatched(deps.db, BATCH)) {
     if (signal.aborted) break;
     // Expected: it ended while it was looked at. Nothing is concluded from that.
-    const outcome = await look(deps, row, limits, deps.startedMs).catch((error: unknown) => {
+    const outcome = await look(deps, row, limits, watchingSinceMs).catch((error: unknown) => {
       if (!(error instanceof AppError)) throw error;
       deps.log.debug("supervision.look_failed", { sandbox: row.id, reason: error.message });
       return "left" as const;

@@ -24,6 +24,7 @@ const listTold = async (server: TestServer, type: string, agentId?: string) =>
 const later = (server: TestServer, minutes: number): Deps => ({
   ...server.deps,
   startedMs: 0,
+  passes: new Map(),
   clock: { ...server.deps.clock, now: () => new Date(Date.now() + minutes * MINUTE_MS) },
 });
 

@@ -2,10 +2,12 @@
 import { decideHealth } from "@drover/core";
 import type { Sandbox } from "@drover/contract";
 import type { SandboxRow } from "../store/sandboxes.ts";
+import type { Deps } from "./deps.ts";
+import { toWatchLimits } from "./watch-limits.ts";
 
 const iso = (date: Date | null) => date?.toISOString() ?? null;
 
-export const toSandbox = (row: SandboxRow, now: Date): Sandbox => ({
+export const toSandbox = (row: SandboxRow, { clock, config }: Pick<Deps, "clock" | "config">): Sandbox => ({
   id: row.id,
   project_id: row.project_id,
   task_id: row.task_id,
@@ -24,7 +26,7 @@ export const toSandbox = (row: SandboxRow, now: Date): Sandbox => ({
   network: row.network,
   resources: row.provider === "external" ? null : row.resources,
   enforced_by: row.enforced_by,
-  health: decideHealth(row.state, row.last_contact_at, now),
+  health: decideHealth(row.state, row.last_contact_at, clock.now(), toWatchLimits(config)),
   cost_usd: row.priced_calls === 0 && row.unpriced_calls > 0 ? null : row.cost_usd,
   unpriced_calls: row.unpriced_calls,
   tokens: {

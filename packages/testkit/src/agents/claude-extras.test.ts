@@ -94,6 +94,7 @@ const LIMITS = {
   stuckMs: 600_000,
   afterCompletionMs: 3_600_000,
   graceMs: 60_000,
+  isQuietWatched: true,
 };
 
 test("a tool that takes five minutes is told by a heartbeat every 30 s, and raises no alarm", async ({ rig }) => {

@@ -24,6 +24,7 @@ const startSupervised = (config: TestServerOptions["config"] = {}) =>
 const later = (server: TestServer, minutes: number, more: Partial<Deps> = {}): Deps => ({
   ...server.deps,
   startedMs: 0,
+  passes: new Map(),
   clock: { ...server.deps.clock, now: () => new Date(Date.now() + minutes * MINUTE_MS) },
   ...more,
 });

@@ -200,7 +200,7 @@ export async function importSession(deps: Deps, actor: Person, given: Import): P
     const known = await findArchive.maybe(deps.db, given.projectId, seal);
     const id = known?.sandbox_id ?? (await keep(deps, actor, file, given, pack));
     const row = await loadSandbox.one(deps.db, id);
-    return toSandbox(row, deps.clock.now());
+    return toSandbox(row, deps);
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
