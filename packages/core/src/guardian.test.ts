@@ -3,6 +3,7 @@ import {
   decideIntervention,
   decideOutcome,
   toNudge,
+  type Aftermath,
   type GuardianSettings,
   type PastIntervention,
 } from "./guardian.ts";
@@ -48,6 +49,14 @@ test("each mode goes so far and no further", () => {
   expect(decide(loop, [], { mode: "full" })).toBe("pause");
 });
 
+test("nobody is paused or stopped because a person takes his time, or for having finished", () => {
+  const tried = [past(), past(), past()];
+  for (const name of ["waiting_for_answer", "finished_not_ended"] as const) {
+    const history = tried.map((one) => ({ ...one, signal: name }));
+    expect(decide([signal({ signal: name, level: "critical" })], history)).toBe("ask");
+  }
+});
+
 test("nothing is said while it is not known whether the last word helped, within the cool-down, or beyond the maximum", () => {
   expect(decide([signal()], [past({ outcome: "pending" })])).toBeUndefined();
   expect(decide([signal()], [past({ signal: "token_burn", atMs: NOW - 1_000 })])).toBeUndefined();
@@ -67,13 +76,35 @@ test("a nudge says what was seen", () => {
   );
 });
 
-const after = { isInjected: true, steps: 5, isStillThere: false, isWorse: false, isEnded: false, elapsedMs: 60_000 };
+const after: Aftermath = {
+  rung: "nudge",
+  isInjected: true,
+  steps: 5,
+  standing: "gone",
+  isWorse: false,
+  end: "none",
+  elapsedMs: 60_000,
+};
+const LONG = 15 * 60_000;
+/** Each row broken once: the line of the rule that decides it taken out. */
 test.for([
-  ["gone after enough steps", after, "helped"],
-  ["still there after enough steps", { ...after, isStillThere: true }, "no_effect"],
-  ["too few steps", { ...after, steps: 4 }, "pending"],
-  ["never given to the agent, and long ago", { ...after, isInjected: false, elapsedMs: 15 * 60_000 }, "no_effect"],
-  ["never given to the agent, and just now", { ...after, isInjected: false }, "pending"],
-  ["the run ended without it", { ...after, steps: 0, isEnded: true }, "helped"],
-  ["what followed was worse", { ...after, isWorse: true }, "harmful"],
-] as const)("an outcome is a rule: %s", ([, aftermath, outcome]) => expect(decideOutcome(aftermath)).toBe(outcome));
+  ["gone after enough steps", {}, "helped"],
+  ["still there after enough steps", { standing: "there" }, "no_effect"],
+  ["too few steps", { steps: 4 }, "pending"],
+  ["it goes on as before, though not long enough to be a sign again", { standing: "lingering" }, "pending"],
+  ["it has gone on as before for long", { standing: "lingering", elapsedMs: LONG }, "no_effect"],
+  ["never given to the agent, and long ago", { isInjected: false, elapsedMs: LONG }, "no_effect"],
+  ["never given to the agent, and just now", { isInjected: false }, "pending"],
+  ["completed after it was told", { steps: 0, end: "completed" }, "helped"],
+  ["completed before it was told", { isInjected: false, end: "completed" }, "no_effect"],
+  ["completed, and the sign is there", { end: "completed", standing: "there" }, "no_effect"],
+  ["ended by others although it had been told", { steps: 0, end: "ended" }, "no_effect"],
+  ["ended by whoever was asked", { rung: "ask", steps: 0, end: "ended", standing: "there" }, "helped"],
+  ["a person takes his time", { rung: "ask", steps: 0, elapsedMs: 60 * LONG, standing: "there" }, "pending"],
+  ["no judge has looked since", { standing: "unknown", elapsedMs: 60 * LONG }, "pending"],
+  ["no judge has looked since, and it completed", { standing: "unknown", end: "completed" }, "no_effect"],
+  ["what followed was worse", { isWorse: true }, "harmful"],
+  ["nothing was done but a note", { rung: "note", isWorse: true }, "no_effect"],
+] as const)("an outcome is a rule: %s", ([, more, outcome]) =>
+  expect(decideOutcome({ ...after, ...more })).toBe(outcome),
+);

@@ -1,5 +1,5 @@
 /** What the guardian does about signs of trouble: how far it goes, when it keeps still, and whether it helped. */
-import type { Signal, SignalName } from "./signals/signal.ts";
+import type { Signal, SignalName, Standing } from "./signals/signal.ts";
 
 export const RUNGS = ["note", "nudge", "ask", "pause", "stop"] as const;
 export type Rung = (typeof RUNGS)[number];
@@ -23,6 +23,9 @@ const FIRST: Readonly<Record<SignalName, Readonly<Record<Signal["level"], Rung>>
   finished_not_ended: { note: "note", warning: "nudge", critical: "nudge" },
   judged_drift: { note: "note", warning: "nudge", critical: "ask" },
 };
+
+/** Where a signal ends, whatever the mode: nobody is stopped because a person takes his time, or for having finished. */
+const LAST: Readonly<Partial<Record<SignalName, Rung>>> = { waiting_for_answer: "ask", finished_not_ended: "ask" };
 
 export type Outcome = "pending" | "helped" | "no_effect" | "harmful";
 
@@ -53,7 +56,7 @@ function toRung(signal: Signal, history: readonly PastIntervention[], mode: Guar
   const first = rank(FIRST[signal.signal][signal.level]);
   // A note is a note; anything that was tried and did not help is followed by the next rung.
   const wanted = first === 0 ? 0 : first + failed.length;
-  return RUNGS[Math.min(wanted, rank(HIGHEST[mode]))] ?? "note";
+  return RUNGS[Math.min(wanted, rank(LAST[signal.signal] ?? "stop"), rank(HIGHEST[mode]))] ?? "note";
 }
 
 /** Nothing is said twice while it is not known whether it helped, nothing within the cool-down, nothing beyond the maximum.
@@ -102,24 +105,36 @@ export const toNudge = ({ signal }: Intention): string =>
   `[GUARDIAN INTERVENTION - ${signal.level === "critical" ? "correction" : "guidance"}] ${toAdvice(signal)}`;
 
 export interface Aftermath {
+  readonly rung: Rung;
   /** Whether the agent was given the nudge; a rung that says nothing to it needs no receipt. */
   readonly isInjected: boolean;
-  /** Steps of work since then. */
+  /** Calls since then. */
   readonly steps: number;
-  readonly isStillThere: boolean;
-  /** Errors or failures that began afterwards. */
+  /** How the sign stands now; unknown where only a judge can tell and none has since. */
+  readonly standing: Standing | "unknown";
+  /** Errors that began afterwards, or the agent gave up. */
   readonly isWorse: boolean;
-  readonly isEnded: boolean;
+  /** Completed by its own word, or ended by others. */
+  readonly end: "none" | "completed" | "ended";
   readonly elapsedMs: number;
 }
 
 const STEPS_TO_JUDGE = 5;
 const LONGEST_WAIT_MS = 15 * 60_000;
 
-/** By rule: it helped if the sign is gone and the agent went on; it did harm if what followed was worse. */
-export function decideOutcome(after: Aftermath): Outcome {
-  if (after.isWorse) return "harmful";
-  const isKnown = after.isEnded || (after.isInjected && after.steps >= STEPS_TO_JUDGE);
-  if (isKnown) return after.isStillThere ? "no_effect" : "helped";
-  return after.elapsedMs >= LONGEST_WAIT_MS ? "no_effect" : "pending";
+/** By rule: it helped if the agent went on and does it no more, not even a little; it did harm if what followed was worse. What was only
+ *  noted has no effect. */
+export function decideOutcome({ rung, isInjected, steps, standing, isWorse, end, elapsedMs }: Aftermath): Outcome {
+  if (rung === "note") return "no_effect";
+  if (isWorse) return "harmful";
+  if (end === "completed")
+    return isInjected && (standing === "gone" || standing === "lingering") ? "helped" : "no_effect";
+  // Who was asked has decided; who was spoken to was ended all the same.
+  if (end === "ended") return rung === "nudge" ? "no_effect" : "helped";
+  const hasGoneOn = isInjected && steps >= STEPS_TO_JUDGE;
+  if (hasGoneOn && standing === "there") return "no_effect";
+  if (hasGoneOn && standing === "gone") return "helped";
+  // A person may take his time, and without a verdict nobody knows.
+  const isWaitOver = rung === "nudge" && elapsedMs >= LONGEST_WAIT_MS && !(isInjected && standing === "unknown");
+  return isWaitOver ? "no_effect" : "pending";
 }

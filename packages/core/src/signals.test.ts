@@ -1,6 +1,13 @@
 import { expect, test } from "vitest";
 import { parseConstraints } from "./constraints.ts";
-import { foldSignals, NO_SIGNAL_STATES, readSignals, SUPERVISED_BODIES, type RunContext } from "./signals.ts";
+import {
+  foldSignals,
+  NO_SIGNAL_STATES,
+  readSignals,
+  readStanding,
+  SUPERVISED_BODIES,
+  type RunContext,
+} from "./signals.ts";
 import { foldWatch, NO_WATCH_FACTS, type SeenEvent } from "./watch-facts.ts";
 
 const RUN: RunContext = { ownedFiles: [], prompt: "Fix the login form.", contextTokens: 200_000 };
@@ -169,6 +176,74 @@ test.for([
 ] as const)("read from a prompt: %s", ([prompt, expected]) =>
   expect(parseConstraints([prompt])).toMatchObject(expected),
 );
+
+test.for([
+  ["Only change src/a.ts and src/b.ts.", { onlyPaths: ["src/a.ts", "src/b.ts"] }],
+  ["Only edit files in `src/web`, `docs/` or lib/x.py, nothing else.", { onlyPaths: ["src/web", "docs/", "lib/x.py"] }],
+  ["Only change src/a.ts and its tests.", { onlyPaths: [] }],
+  ["Only change src/a.ts and run the tests.", { onlyPaths: ["src/a.ts"] }],
+  ["Do not touch package.json or package-lock.json.", { forbiddenPaths: ["package.json", "package-lock.json"] }],
+  ["Do not edit a.ts. If that fails, stop.", { forbiddenPaths: ["a.ts"] }],
+  ["Do not edit a.ts unless the test needs it.", { forbiddenPaths: [] }],
+  ["Do not push before the tests pass.", { forbiddenCommands: [] }],
+  ["Do not commit or push.", { forbiddenCommands: ["git push"] }],
+  ["Users should not edit config.json by hand; show a form.", { forbiddenPaths: [] }],
+  ["Never run `npm publish` or `npm version`.", { forbiddenCommands: ["npm publish", "npm version"] }],
+] as const)("several in one breath, and what is said with a condition: %s", ([prompt, expected]) =>
+  expect(parseConstraints([prompt])).toMatchObject(expected),
+);
+
+test("what the guardian's word was about is gone, lingers or is there again", () => {
+  const standing = (name: string, events: readonly SeenEvent[]) => {
+    const states = events.reduce((state, event) => foldSignals(state, event, RUN), NO_SIGNAL_STATES);
+    return readStanding(JSON.parse(JSON.stringify(states)), name, RUN, events.length * 1_000);
+  };
+  const loop = (run: ReturnType<typeof record>, count: number) =>
+    times(count, (index) => run.tool("Read", { file_path: `${"abc"[index % 3]}.ts` }, `${index % 3}`));
+  const tell = (run: ReturnType<typeof record>) =>
+    run.add("agent.message_injected", { message_type: "guardian_nudge" });
+  const deaf = record();
+  loop(deaf, 15);
+  expect(standing("repeated_tool", deaf.events)).toBe("there");
+  tell(deaf);
+  loop(deaf, 5);
+  expect(standing("repeated_tool", deaf.events)).toBe("lingering");
+  loop(deaf, 15);
+  expect(standing("repeated_tool", deaf.events)).toBe("there");
+
+  const heard = record();
+  loop(heard, 15);
+  tell(heard);
+  heard.edit("src/a.ts");
+  loop(heard, 2);
+  times(3, (index) => heard.tool("Bash", { command: `try ${index}` }, `${index}`));
+  expect(standing("repeated_tool", heard.events)).toBe("gone");
+
+  const failing = record();
+  times(6, (index) => failing.tool("Bash", { command: `try ${index}` }, "no", { is_error: true }));
+  tell(failing);
+  times(3, (index) => failing.tool("Bash", { command: `still ${index}` }, "no", { is_error: true }));
+  expect(standing("error_streak", failing.events)).toBe("lingering");
+  failing.tool("Bash", { command: "other" }, "yes");
+  expect(standing("error_streak", failing.events)).toBe("gone");
+
+  const stale = record();
+  times(20, (index) => stale.tool("Read", { file_path: `${index % 5}.ts` }, `text ${"x".repeat(index % 5)}`));
+  expect(standing("no_progress", stale.events)).toBe("there");
+  tell(stale);
+  times(5, (index) => stale.tool("Read", { file_path: `${index}.ts` }, `text ${"x".repeat(index)}`));
+  expect(standing("no_progress", stale.events)).toBe("lingering");
+  stale.edit("src/a.ts");
+  expect(standing("no_progress", stale.events)).toBe("gone");
+
+  const dear = record();
+  times(25, () => dear.add("agent.usage", { input_tokens: 100_000 }, "server"));
+  tell(dear);
+  times(5, () => dear.add("agent.usage", { input_tokens: 100_000 }, "server"));
+  expect(standing("token_burn", dear.events)).toBe("lingering");
+  dear.edit("src/a.ts", 200);
+  expect(standing("token_burn", dear.events)).toBe("gone");
+});
 
 test("a nearly full window is noted, of the size the model has", () => {
   const run = record();

@@ -8,7 +8,7 @@ import { finishedNotEnded } from "./signals/finished-not-ended.ts";
 import { noProgress } from "./signals/no-progress.ts";
 import { outsideOwnership } from "./signals/outside-ownership.ts";
 import { repeatedTool } from "./signals/repeated-tool.ts";
-import type { Detector, RunContext, Signal, SIGNALS } from "./signals/signal.ts";
+import type { Detector, RunContext, Signal, SIGNALS, Standing } from "./signals/signal.ts";
 import { CALLS, RESULTS } from "./signals/tool-call.ts";
 import { tokenBurn } from "./signals/token-burn.ts";
 import { waitingForAnswer } from "./signals/waiting-for-answer.ts";
@@ -63,6 +63,15 @@ export function foldSignals(states: SignalStates, event: SeenEvent, run: RunCont
     if (after !== states[name]) (folded ??= { ...states })[name] = after;
   }
   return folded ?? states;
+}
+
+/** What became of one sign. */
+export function readStanding(states: SignalStates, name: string, run: RunContext, nowMs: number): Standing {
+  const detector = new Map(ENTRIES).get(name);
+  if (detector === undefined) return "gone";
+  const state = stateOf(states, name, detector);
+  if (detector.read(state, run, nowMs) !== undefined) return "there";
+  return detector.lingers?.(state) === true ? "lingering" : "gone";
 }
 
 export const readSignals = (states: SignalStates, run: RunContext, nowMs: number): readonly Signal[] =>

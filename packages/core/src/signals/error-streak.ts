@@ -11,6 +11,7 @@ interface State {
 const NONE: State = { seqs: [], edits: 0 };
 const KEPT = 30;
 const WARN_ERRORS = 5;
+const LINGERING_ERRORS = 2;
 /** Every edit lets one more failure pass. */
 const CRITICAL_ERRORS = 12;
 const ERRORS: ReadonlySet<string> = new Set(["agent.error", "agent.stream_error", "iteration.failed"]);
@@ -35,4 +36,5 @@ export const errorStreak: Detector<State> = {
       detail: `${seqs.length} errors in a row`,
     };
   },
+  lingers: ({ seqs, edits }) => seqs.length - edits >= LINGERING_ERRORS,
 };

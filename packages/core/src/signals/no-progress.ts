@@ -15,6 +15,8 @@ const WARN_CALLS = 16;
 /** Of the calls since the last change, how many may be new at most. */
 const NOVELTY = 0.35;
 
+const isStale = (calls: State["calls"]): boolean => calls.filter((call) => call.isNew).length <= NOVELTY * calls.length;
+
 export const noProgress: Detector<State> = {
   initial: NONE,
   fold: (state, event) => {
@@ -30,9 +32,8 @@ export const noProgress: Detector<State> = {
     };
   },
   read: ({ calls }) => {
-    const fresh = calls.filter((call) => call.isNew).length;
     // Calls and results are counted alike: two entries each.
-    if (calls.length < 2 * WARN_CALLS || fresh > NOVELTY * calls.length) return undefined;
+    if (calls.length < 2 * WARN_CALLS || !isStale(calls)) return undefined;
     return {
       signal: "no_progress",
       level: "warning",
@@ -40,4 +41,5 @@ export const noProgress: Detector<State> = {
       detail: `${Math.round(calls.length / 2)} calls without a change, and little that was not seen before`,
     };
   },
+  lingers: ({ calls }) => calls.length > 0 && isStale(calls),
 };

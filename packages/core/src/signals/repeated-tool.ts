@@ -12,6 +12,8 @@ interface Call {
 
 interface State {
   readonly calls: readonly Call[];
+  /** The last calls before the agent was told something; missing in what older versions stored. */
+  readonly before?: readonly string[];
 }
 
 const KEPT = 30;
@@ -35,13 +37,18 @@ function countRounds(calls: readonly Call[], period: number): number {
 export const repeatedTool: Detector<State> = {
   initial: { calls: [] },
   fold: (state, event) => {
-    if (isEdit(event) || isFreshStart(event)) return { calls: [] };
+    if (isEdit(event)) return { calls: [] };
+    if (isFreshStart(event)) {
+      const last = state.calls.slice(-LONGEST_CYCLE).map(({ print }) => print);
+      return { calls: [], before: last.length === 0 ? (state.before ?? []) : [...new Set(last)] };
+    }
     const call = toToolCall(event);
     if (call !== undefined)
-      return { calls: [...state.calls, { seq: event.seq, id: call.id, print: call.print }].slice(-KEPT) };
+      return { ...state, calls: [...state.calls, { seq: event.seq, id: call.id, print: call.print }].slice(-KEPT) };
     const result = toToolResult(event);
     if (result === undefined) return state;
     return {
+      ...state,
       calls: state.calls.map((one) =>
         one.id === result.id && one.result === undefined ? { ...one, result: result.print } : one,
       ),
@@ -60,5 +67,10 @@ export const repeatedTool: Detector<State> = {
       };
     }
     return undefined;
+  },
+  lingers: ({ calls, before = [] }) => {
+    const seen = new Set(before);
+    const again = calls.filter(({ print }) => seen.size === seen.add(print).size);
+    return 2 * again.length > calls.length;
   },
 };

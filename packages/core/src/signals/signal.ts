@@ -43,11 +43,16 @@ export interface ModelWindow {
   readonly contextTokens: number | null;
 }
 
-/** Contract: `fold` is pure and its state is JSON of bounded size; `read` gives a signal that holds now, or none. */
+/** Whether a sign holds, does not hold yet although the agent goes on as before, or is gone. */
+export type Standing = "there" | "lingering" | "gone";
+
+/** Contract: `fold` is pure and its state is JSON of bounded size; `read` gives a signal that holds now, or none. `lingers`: whether the agent,
+ *  since it was last told something, does it again in however small a measure; left out where `read` sees the first time. */
 export interface Detector<State> {
   readonly initial: State;
   fold(state: State, event: SeenEvent, run: RunContext): State;
   read(state: State, run: RunContext, nowMs: number): Signal | undefined;
+  lingers?(state: State): boolean;
 }
 
 const CITED = 12;

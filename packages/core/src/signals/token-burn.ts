@@ -8,6 +8,8 @@ interface State {
   readonly tokens: number;
   readonly lines: number;
   readonly totalTokens: number;
+  /** The agent was told something, and has changed nothing since; missing in what older versions stored. */
+  readonly isUnmoved?: boolean;
 }
 
 const NONE: State = { seqs: [], tokens: 0, lines: 0, totalTokens: 0 };
@@ -32,10 +34,10 @@ const toWeight = (data: JsonObject): number =>
 export const tokenBurn: Detector<State> = {
   initial: NONE,
   fold: (state, event) => {
-    if (isFreshStart(event)) return { ...state, seqs: [], tokens: 0 };
+    if (isFreshStart(event)) return { ...state, seqs: [], tokens: 0, isUnmoved: true };
     if (isEdit(event)) {
       const lines = readCount(event.event_data, "lines_added") + readCount(event.event_data, "lines_removed");
-      return { ...state, seqs: [], tokens: 0, lines: state.lines + lines };
+      return { ...state, seqs: [], tokens: 0, lines: state.lines + lines, isUnmoved: false };
     }
     if (event.event_type !== "agent.usage") return state;
     const tokens = toWeight(event.event_data);
@@ -55,4 +57,5 @@ export const tokenBurn: Detector<State> = {
       detail: `${Math.round(tokens / 1_000)}k tokens since the last changed line`,
     };
   },
+  lingers: ({ isUnmoved }) => isUnmoved === true,
 };

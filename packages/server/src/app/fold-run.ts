@@ -38,7 +38,7 @@ export const toRunContext = async (
   windows: await deps.models.listPrices(),
 });
 
-/** One page; undefined while another replica folds it. */
+/** One page; undefined when the run is gone. */
 async function foldPage(
   deps: Deps,
   id: SandboxId,

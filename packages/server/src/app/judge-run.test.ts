@@ -252,8 +252,38 @@ describe("the judge goes by the gateway", () => {
   });
 });
 
+test("whether a judged drift is over says the judge: until it has looked again, nobody knows", async ({
+  server,
+  sandbox,
+}) => {
+  let seq = await say(sandbox, "I rewrite the build.");
+  let verdict: object = VERDICT;
+  const model = await startJudgeModel((request) => toAnswer(request, { ...verdict, evidence: [seq] }));
+  const deps = await withJudge(server, model);
+  const look = (minutes: number) => {
+    const now = () => new Date(Date.now() + minutes * 60_000);
+    return runGuardianOnce({ ...deps, clock: { ...deps.clock, now } }, never);
+  };
+  await look(0);
+  const [{ message_id }] = await interventionsOf(server, sandbox);
+  const given = { turn: 2, message_id, message_type: "guardian_nudge", content: "" };
+  await sandbox.post({ event_type: "agent.message_injected", event_data: given });
+  for (let step = 1; step <= 6; step++)
+    await sandbox.post({
+      event_type: "agent.tool_use",
+      event_data: { turn: 2, tool: "Read", tool_use_id: `t${step}` },
+    });
+  await look(2);
+  expect(await interventionsOf(server, sandbox)).toMatchObject([{ outcome: "pending" }]);
+  seq = await say(sandbox, "The form is mended.");
+  verdict = { ...VERDICT, trajectory_aligned: true, alignment_score: 0.9, needs_steering: false };
+  await look(8);
+  await look(9);
+  expect(await interventionsOf(server, sandbox)).toMatchObject([{ outcome: "helped" }]);
+});
+
 test("the judge is not asked again about what it has judged", async ({ server, sandbox }) => {
-  const seq = await say(sandbox, "I work.");
+  const seq = await say(sandbox, "I work on what nobody else does.");
   const model = await startJudgeModel((request) =>
     toAnswer(request, {
       ...VERDICT,
@@ -265,9 +295,18 @@ test("the judge is not asked again about what it has judged", async ({ server, s
   );
   const deps = await withJudge(server, model);
   await runGuardianOnce(deps, never);
-  const asked = model.requests.length;
+  // Others run here too: requests are told apart by what this one said.
+  const asked = () =>
+    model.requests.filter(({ texts }) => texts.some(({ text }) => text.includes("what nobody else does"))).length;
+  expect(asked()).toBeGreaterThan(0);
+  const before = asked();
   await runGuardianOnce(deps, never);
-  expect(model.requests.length).toBe(asked);
+  // A heartbeat is nothing new.
+  const beat = { event_type: "agent.heartbeat", event_data: { status: "running" }, source: "worker" };
+  await sandbox.post(beat);
+  const later = { ...deps, clock: { ...deps.clock, now: () => new Date(Date.now() + 400_000) } };
+  await runGuardianOnce(later, never);
+  expect(asked()).toBe(before);
   expect((await server.call("GET", "/monitor/intelligent/health")).body).toMatchObject({
     system_health: expect.any(String),
     active_agents: expect.any(Number),

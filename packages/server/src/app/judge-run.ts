@@ -71,6 +71,8 @@ export async function judgeRun(
   if (!deps.judge.isThere || !isDue(row, seen, deps.clock.now().getTime())) return undefined;
   // The newest events: what an agent did first is in its goal, and what became of it in earlier verdicts.
   const events = (await listNewest(deps.db, row.id, seen.cursorSeq, UNSHOWN, SHOWN)).toReversed();
+  // Heartbeats are no news.
+  if (seen.isForced !== true && (events.at(-1)?.seq ?? 0) <= row.judged_seq) return undefined;
   const marker = randomBytes(12).toString("hex");
   const quoted = events.map(({ seq, event_type, event_data }) => ({ seq, event_type, text: toText(event_data) }));
   const run = {

@@ -3,12 +3,24 @@ import {
   decideIntervention,
   decideOutcome,
   readSignals,
+  readStanding,
   toNudge,
+  toVerdictSignal,
+  type Aftermath,
+  type GuardianMode,
   type GuardianSettings,
   type Intention,
+  type RunContext,
   type Signal,
 } from "@drover/core";
-import { AppError, TERMINAL_SANDBOX_STATES, type InterventionId, type MessageId } from "@drover/contract";
+import {
+  AppError,
+  TERMINAL_SANDBOX_STATES,
+  type InterventionId,
+  type MessageId,
+  type SandboxState,
+} from "@drover/contract";
+import { listAnalyses } from "../store/analyses.ts";
 import { takeTurn } from "../store/replicas.ts";
 import { lockSandboxes } from "../store/sandboxes.ts";
 import {
@@ -16,6 +28,7 @@ import {
   findInjected,
   insertIntervention,
   listInterventions,
+  listUnsettled,
   listWatched,
   settleIntervention,
   type InterventionRow,
@@ -30,33 +43,65 @@ import { queueMessage } from "./send-message.ts";
 
 const BATCH = 1_000;
 const HISTORY = 50;
-const AT_ONCE = 5;
+/** Not begun, or looked at for the last time: see `listUnsettled`. */
+const UNSEEN: ReadonlySet<SandboxState> = new Set(["pending", "creating", ...TERMINAL_SANDBOX_STATES]);
 /** A little less than the time between two beats. */
-const TURN_SECONDS = 55;
+const TURN_SHARE = 0.9;
 
-const toSettings = ({ config }: Deps): GuardianSettings => ({
-  mode: config.guardianMode,
-  coolDownMs: config.guardianCoolDownSeconds * 1_000,
-  mostPerSandbox: config.guardianMaxInterventions,
+export const toGuardianMode = ({ config }: Deps): GuardianMode =>
+  config.autoSteeringEnabled ? config.guardianMode : "shadow";
+
+const toSettings = (deps: Deps): GuardianSettings => ({
+  mode: toGuardianMode(deps),
+  coolDownMs: deps.config.guardianCoolDownSeconds * 1_000,
+  mostPerSandbox: deps.config.guardianMaxInterventions,
 });
 
+/** The judge's own sign stands as its newest verdict since then says. */
+async function readJudged(deps: Deps, row: WatchedRow, sinceSeq: number): Promise<Aftermath["standing"]> {
+  const [newest] = await listAnalyses(deps.db, { projectId: null, sandboxId: row.id, before: undefined, limit: 1 });
+  if (newest === undefined || newest.cursor_seq <= sinceSeq) return "unknown";
+  return toVerdictSignal(newest.verdict) === undefined ? "gone" : "there";
+}
+
+interface Looked {
+  readonly folded: Folded;
+  readonly run: RunContext;
+  readonly signals: readonly Signal[];
+  readonly nowMs: number;
+}
+
+/** Whatever the guardian says of it: a person's pace is no fault of the agent's. */
+const isTrouble = ({ signal, level }: Signal): boolean => level === "critical" && signal !== "waiting_for_answer";
+
 /** Follows what was done to its effect: was the agent given it, did it go on, is the sign gone. */
-async function settle(deps: Deps, row: WatchedRow, past: InterventionRow, signals: readonly Signal[]): Promise<void> {
+async function settle(
+  deps: Deps,
+  row: WatchedRow,
+  past: InterventionRow,
+  { folded, run, signals, nowMs }: Looked,
+): Promise<void> {
   const injected =
     past.message_id === null
       ? past.at_seq
       : (past.injected_seq ?? (await findInjected.maybe(deps.db, row.id, past.at_seq, past.message_id))?.seq ?? null);
-  const { steps } = await countSteps.one(deps.db, row.id, injected ?? past.at_seq);
-  const held = signals.find(({ signal }) => signal === past.signal);
+  const sinceSeq = injected ?? past.at_seq;
+  const { steps } = await countSteps.one(deps.db, row.id, sinceSeq);
+  const saidOver = folded.watch.completedMs !== null;
   const outcome = decideOutcome({
+    rung: past.rung,
     isInjected: injected !== null,
     steps,
-    isStillThere: held !== undefined,
+    standing:
+      past.signal === "judged_drift"
+        ? await readJudged(deps, row, sinceSeq)
+        : readStanding(folded.signals, past.signal, run, nowMs),
     isWorse:
-      row.state === "failed" ||
-      (past.level !== "critical" && signals.some((one) => one.signal !== past.signal && one.level === "critical")),
-    isEnded: TERMINAL_SANDBOX_STATES.has(row.state) || row.state === "completed",
-    elapsedMs: deps.clock.now().getTime() - past.created_at.getTime(),
+      (row.state === "failed" && saidOver) ||
+      (past.level !== "critical" &&
+        signals.some((one) => one.signal !== past.signal && isTrouble(one) && (one.seqs[0] ?? 0) > sinceSeq)),
+    end: saidOver ? "completed" : TERMINAL_SANDBOX_STATES.has(row.state) ? "ended" : "none",
+    elapsedMs: nowMs - past.created_at.getTime(),
   });
   const isFollowed = injected !== null && past.message_id !== null && past.injected_seq === null;
   if (outcome !== "pending" || isFollowed)
@@ -133,10 +178,13 @@ async function act(deps: Deps, row: WatchedRow, { rung, signal }: Intention, abo
 async function guard(deps: Deps, row: WatchedRow, abort: AbortSignal): Promise<boolean> {
   const folded: Folded | undefined = await foldRun(deps, row);
   if (folded === undefined) return false;
-  const signals = readSignals(folded.signals, await toRunContext(deps, row), deps.clock.now().getTime());
+  const run = await toRunContext(deps, row);
+  const nowMs = deps.clock.now().getTime();
+  const signals = readSignals(folded.signals, run, nowMs);
   const ofRun = { projectId: null, sandboxId: row.id, before: undefined, limit: HISTORY };
   const before = await listInterventions(deps.db, ofRun);
-  for (const past of before) if (past.outcome === "pending") await settle(deps, row, past, signals);
+  for (const past of before)
+    if (past.outcome === "pending") await settle(deps, row, past, { folded, run, signals, nowMs });
   if (row.state !== "running") return false;
   const history = (await listInterventions(deps.db, ofRun)).map((past) => ({
     signal: past.signal,
@@ -150,7 +198,7 @@ async function guard(deps: Deps, row: WatchedRow, abort: AbortSignal): Promise<b
     judged === undefined ? signals : [...signals, judged],
     history,
     toSettings(deps),
-    deps.clock.now().getTime(),
+    nowMs,
   );
   if (intention === undefined || !(await record(deps, row, intention, folded.cursorSeq))) return false;
   await act(deps, row, intention, abort);
@@ -158,16 +206,18 @@ async function guard(deps: Deps, row: WatchedRow, abort: AbortSignal): Promise<b
 }
 
 export async function runGuardianOnce(deps: Deps, abort: AbortSignal): Promise<{ looked: number; intervened: number }> {
+  const { guardianIntervalSeconds, maxConcurrentAnalyses: atOnce } = deps.config;
   // Each replica guards what it made, because only it can stop that; what nobody made is guarded by one of them.
-  const hasTurn = (await takeTurn.maybe(deps.db, "run-guardian", deps.host, TURN_SECONDS)) !== undefined;
+  const hasTurn =
+    (await takeTurn.maybe(deps.db, "run-guardian", deps.host, guardianIntervalSeconds * TURN_SHARE)) !== undefined;
   const isMine = ({ host }: WatchedRow) => (host === null ? hasTurn : host === deps.host);
-  const rows = (await listWatched(deps.db, BATCH)).filter(
-    (row) => row.state !== "pending" && row.state !== "creating" && isMine(row),
-  );
+  const running = (await listWatched(deps.db, BATCH)).filter(({ state }) => !UNSEEN.has(state)).filter(isMine);
+  // What came of the last word is told also of a run that is over; nothing of it has to be stopped.
+  const rows = [...running, ...(hasTurn ? await listUnsettled(deps.db, BATCH) : [])];
   let intervened = 0;
-  for (let start = 0; start < rows.length && !abort.aborted; start += AT_ONCE) {
+  for (let start = 0; start < rows.length && !abort.aborted; start += atOnce) {
     const done = await Promise.all(
-      rows.slice(start, start + AT_ONCE).map((row) =>
+      rows.slice(start, start + atOnce).map((row) =>
         // Expected: the provider is away, or the run ended meanwhile. The next beat looks again.
         guard(deps, row, abort).catch((error: unknown) => {
           deps.log.warn("guardian.failed", {

@@ -3,6 +3,7 @@ import { expect } from "vitest";
 import { test, type TestSandbox, type TestServer } from "../../../testkit/src/server.ts";
 import { sql } from "../store/sql.ts";
 import type { Deps } from "./deps.ts";
+import { recordPass } from "./pass-record.ts";
 import { runGuardianOnce } from "./run-guardian.ts";
 import { superviseRunsOnce } from "./supervise-runs.ts";
 
@@ -14,6 +15,7 @@ const later = (server: TestServer, minutes: number, config: Partial<Deps["config
   ...server.deps,
   config: { ...server.deps.config, ...config },
   startedMs: 0,
+  passes: new Map(),
   clock: { ...server.deps.clock, now: () => new Date(Date.now() + minutes * MINUTE_MS) },
 });
 
@@ -69,6 +71,22 @@ test("a server that was away holds nobody's silence against them", async ({ serv
   const returned = { ...later(server, 60), startedMs: Date.now() + 59.5 * MINUTE_MS };
   await superviseRunsOnce(returned);
   expect(await stateOf(server, sandbox.id)).toMatchObject({ state: "running" });
+});
+
+test("a server that slept does neither: it counts from when it woke", async ({ server, sandbox }) => {
+  await sandbox.post(beat("running"));
+  let minutes = 0;
+  const clock = { ...server.deps.clock, now: () => new Date(Date.now() + minutes * MINUTE_MS) };
+  const deps: Deps = { ...later(server, 0), clock };
+  const watch = recordPass(deps.passes, clock, { name: "supervise-runs", everyMs: 5_000 }, () =>
+    superviseRunsOnce(deps),
+  );
+  await watch(never);
+  for (minutes of [60, 60.4, 60.8, 61.2, 61.6]) await watch(never);
+  expect(await stateOf(server, sandbox.id)).toMatchObject({ state: "running" });
+  minutes = 62;
+  await watch(never);
+  expect(await stateOf(server, sandbox.id)).toMatchObject({ state: "failed", state_cause: "heartbeat_timeout" });
 });
 
 test("a build of forty minutes whose heartbeats name it is left alone", async ({ server, sandbox }) => {
@@ -142,6 +160,10 @@ test("an agent that breaks what it was told is nudged in its turn; it follows, a
   await sandbox.post({
     events: [1, 2, 3, 4, 5].flatMap((index) => call(index, `step ${"x".repeat(index)}`, `ok ${index}`)),
   });
+  // It is over before the guardian looks again, and has been folded by others.
+  await sandbox.post({ event_type: "agent.completed", event_data: { turn: 3 } });
+  await server.call("DELETE", `/sandboxes/${sandbox.id}`);
+  await superviseRunsOnce(later(server, 2));
   await runGuardianOnce(later(server, 2), never);
   expect(await interventionsOf(server, sandbox.id)).toMatchObject([
     { outcome: "helped", settled_at: expect.any(String) },
@@ -152,16 +174,21 @@ test("a loop is nudged once while nobody knows whether that helped; if it goes o
   server,
   sandbox,
 }) => {
+  const commands = ["npm test", "cat a.ts", "git status"];
   const loop = (from: number, count: number) =>
-    Array.from({ length: count }, (_, index) => call(from + index, "npm test", "1 failed")).flat();
-  await sandbox.post({ events: loop(1, 6) });
+    Array.from({ length: count }, (_, index) => call(from + index, commands[index % 3] ?? "", `${index % 3}`)).flat();
+  await sandbox.post({ events: loop(1, 18) });
   await runGuardianOnce(later(server, 0), never);
   await runGuardianOnce(later(server, 0), never);
   const [first, ...more] = await interventionsOf(server, sandbox.id);
   expect([first.rung, more.length]).toEqual(["nudge", 0]);
   const given = { turn: 7, message_id: first.message_id, message_type: "guardian_nudge", content: "" };
   await sandbox.post({ event_type: "agent.message_injected", event_data: given });
-  await sandbox.post({ events: loop(10, 6) });
+  // It goes on as before, not yet for long enough to be a loop again: that is no success.
+  await sandbox.post({ events: loop(30, 6) });
+  await runGuardianOnce(later(server, 1), never);
+  expect(await interventionsOf(server, sandbox.id)).toMatchObject([{ rung: "nudge", outcome: "pending" }]);
+  await sandbox.post({ events: loop(40, 15) });
   await runGuardianOnce(later(server, 6), never);
   expect(await interventionsOf(server, sandbox.id)).toMatchObject([
     { rung: "ask", outcome: "pending", message_id: null },
@@ -172,7 +199,10 @@ test("a loop is nudged once while nobody knows whether that helped; if it goes o
 test("in shadow the guardian notes and says nothing", async ({ server, sandbox }) => {
   await sandbox.post({ events: Array.from({ length: 8 }, (_, index) => call(index, "npm test", "1 failed")).flat() });
   await runGuardianOnce(later(server, 0, { guardianMode: "shadow" }), never);
-  expect(await interventionsOf(server, sandbox.id)).toMatchObject([{ rung: "note", mode: "shadow" }]);
+  await runGuardianOnce(later(server, 1, { autoSteeringEnabled: false }), never);
+  expect(await interventionsOf(server, sandbox.id)).toMatchObject([
+    { rung: "note", mode: "shadow", outcome: "no_effect" },
+  ]);
   expect(await messagesOf(server, sandbox)).toEqual([]);
 });
 

@@ -60,6 +60,17 @@ export const listWatched = query(
   order by s.created_at, s.id limit ${limit}`,
 );
 
+/** Runs that have ended while it was not known whether an intervention helped. */
+export const listUnsettled = query(
+  "supervision.list_unsettled",
+  WatchedRow,
+  [10],
+  (limit: number) => sql`
+  select ${watched} from sandboxes s join supervision v on v.sandbox_id = s.id left join tasks t on t.id = s.task_id
+  where s.state = any(${FINAL}::text[]) and s.id in (select i.sandbox_id from interventions i where i.outcome = 'pending')
+  order by s.created_at, s.id limit ${limit}`,
+);
+
 export const ensureSupervision = command(
   "supervision.ensure",
   [SAMPLE_ID, {}, {}],
@@ -68,13 +79,13 @@ export const ensureSupervision = command(
   from sandboxes where id = ${id} on conflict do nothing`,
 );
 
-/** Nobody else folds it meanwhile; none when another does. */
+/** Nobody else folds it meanwhile; who comes second finds it folded. */
 export const lockSupervision = query(
   "supervision.lock",
   z.object({ cursor_seq: z.number(), watch: JsonColumn, signals: JsonColumn }),
   [SAMPLE_ID],
   (id: SandboxId) => sql`
-  select cursor_seq, watch, signals from supervision where sandbox_id = ${id} for update skip locked`,
+  select cursor_seq, watch, signals from supervision where sandbox_id = ${id} for update`,
 );
 
 export const saveSupervision = command(
