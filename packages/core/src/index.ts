@@ -13,6 +13,7 @@ export * from "./decide-fate.ts";
 export * from "./egress-tally.ts";
 export * from "./egress.ts";
 export * from "./event-traits.ts";
+export * from "./execution-mode.ts";
 export * from "./evaluate-guardian.ts";
 export * from "./follow-event.ts";
 export * from "./guardian.ts";

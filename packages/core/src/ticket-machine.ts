@@ -1,5 +1,5 @@
 /** The life of a ticket. Being blocked and waiting for approval are overlays, not states. */
-import type { TicketStatus } from "@drover/contract";
+import type { ApprovalStatus, TicketStatus } from "@drover/contract";
 import type { Table } from "./machine.ts";
 
 export type TicketTrigger = "analysed" | "begun" | "built" | "tested" | "finished" | "regressed";
@@ -29,3 +29,10 @@ export function listTicketWay(from: TicketStatus, to: TicketStatus): readonly Ti
   }
   return [];
 }
+
+/** Nobody works on it any more, nor will. */
+export const isTicketOver = (ticket: {
+  readonly status: TicketStatus;
+  readonly approval_status: ApprovalStatus;
+}): boolean =>
+  ticket.status === "done" || ticket.approval_status === "rejected" || ticket.approval_status === "timed_out";
