@@ -2,8 +2,10 @@
 import { applyRetentionOnce } from "./app/apply-retention.ts";
 import { advanceTicketsOnce } from "./app/advance-tickets.ts";
 import { deliverWebhooksOnce } from "./app/deliver-webhooks.ts";
+import { deliverTicketsOnce } from "./app/deliver-ticket.ts";
 import type { Deps } from "./app/deps.ts";
 import { dispatchTasksOnce } from "./app/dispatch-tasks.ts";
+import { endStranded } from "./app/end-stranded.ts";
 import { exportTracesOnce } from "./app/export-traces.ts";
 import { followPullsOnce } from "./app/follow-pulls.ts";
 import { followTasksOnce } from "./app/follow-tasks.ts";
@@ -119,6 +121,14 @@ export const LOOPS: readonly LoopRow[] = [
     wakeOn: ["TASK_STARTED", "TASK_COMPLETED", "TASK_PERMANENTLY_FAILED"],
     pass: advanceTicketsOnce,
   },
+  {
+    name: "deliver-tickets",
+    isOrchestration: true,
+    everyMs: 1_000,
+    wakeOn: ["TICKET_", "TASK_COMPLETED", "TASK_FAILED", "TASK_CANCELLED"],
+    pass: deliverTicketsOnce,
+  },
+  { name: "end-stranded", isOrchestration: true, everyMs: 60_000, pass: (deps) => endStranded(deps, null) },
   { name: "mend-queue", isOrchestration: true, everyMs: 60_000, pass: mendQueueOnce },
   { name: "follow-pulls", isOrchestration: true, everyMs: 30_000, wakeOn: ["PR_OPENED"], pass: followPullsOnce },
 ];

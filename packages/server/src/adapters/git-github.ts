@@ -9,6 +9,8 @@ import { toGitDir } from "./git-bare.ts";
 import { runGit, toSecretSettings } from "./git/run-git.ts";
 
 const FETCH_LIMIT_MS = 10 * 60_000;
+/** Of one question with all its pages: a host that takes it and says nothing is away. */
+const ANSWER_LIMIT_MS = 60_000;
 const PAGE = 100;
 /** The API takes no longer ones. */
 const DESCRIPTION_CHARACTERS = 140;
@@ -43,7 +45,8 @@ function toPause(error: RequestError): number | undefined {
 /** The answer's own words; the request's headers, which hold the token, are never told. */
 function toFailure(error: unknown, what: string): AppError {
   if (error instanceof AppError) return error;
-  if (!(error instanceof RequestError))
+  // An answer that never came is made into a 500 by the client.
+  if (!(error instanceof RequestError) || error.response === undefined)
     return new AppError("git.unavailable", `${what}: GitHub does not answer`, { cause: error });
   const { status } = error;
   const said = `${what}: GitHub says ${status}`;
@@ -116,7 +119,7 @@ export function openGitHub(options: GitHubOptions, objects: GitObjects): GitHost
       auth: toToken(repo),
       baseUrl: options.apiUrl,
       userAgent: "drover",
-      request: { signal },
+      request: { signal: AbortSignal.any([signal, AbortSignal.timeout(ANSWER_LIMIT_MS)]) },
       // Who calls decides what is tried again, and when.
       retry: { enabled: false },
       throttle: { enabled: false },

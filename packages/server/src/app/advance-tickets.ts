@@ -1,16 +1,16 @@
 /** Moves tickets along with their tasks: begun with the first, built with the last; unanswered ones time out. */
 import { listTicketWay } from "@drover/core";
-import { AppError, ENDED_TASK_STATES, type Ticket, type TicketId, type TicketStatus } from "@drover/contract";
+import { ENDED_TASK_STATES, type Ticket, type TicketId, type TicketStatus } from "@drover/contract";
 import { listTicketTasks, type TaskRow } from "../store/tasks.ts";
 import { listMovable, listOverdueReviews } from "../store/tickets.ts";
-import { deliverTicket } from "./deliver-ticket.ts";
 import type { Deps } from "./deps.ts";
 import { changeTicket, draftTicketEvent, toSteps } from "./manage-tickets.ts";
-import { MERGER, settleMerges } from "./merge-task.ts";
+import { MERGER } from "./merge-task.ts";
 
 const BATCH = 100;
 const TASKS_LIMIT = 10_000;
-const ANALYSES: ReadonlySet<string> = new Set(["analyze_requirements", "create_spec", "create_design", "generate_prd"]);
+const ANALYSIS_TYPES = ["analyze_requirements", "create_spec", "create_design", "generate_prd"];
+const ANALYSES: ReadonlySet<string> = new Set(ANALYSIS_TYPES);
 
 /** Where a ticket's tasks say that it stands; undefined when they say nothing. */
 function decideStanding(
@@ -57,18 +57,13 @@ const timeOut = (deps: Deps, id: TicketId): Promise<Ticket> =>
 
 export const progressTicket = (deps: Deps, id: TicketId): Promise<Ticket> => advance(deps, id);
 
-export async function advanceTicketsOnce(deps: Deps, signal: AbortSignal): Promise<{ moved: number }> {
+export async function advanceTicketsOnce(deps: Deps): Promise<{ moved: number }> {
   for (const { id } of await listOverdueReviews(deps.db, deps.clock.now(), BATCH)) await timeOut(deps, id);
-  // Expected: the host is away. What waits for a merge is looked at again in a second.
-  await settleMerges(deps, null, signal).catch((error: unknown) => {
-    if (!(error instanceof AppError)) throw error;
-    deps.log.warn("merge.not_settled", { reason: error.message });
-  });
   let moved = 0;
-  for (const { id, status } of await listMovable(deps.db, BATCH, MERGER)) {
+  for (const { id, status } of await listMovable(deps.db, BATCH, MERGER, ANALYSIS_TYPES)) {
     const after = await advance(deps, id);
     if (after.status !== status) moved += 1;
-    if (after.status === "building-done" || after.status === "testing") await deliverTicket(deps, id, signal);
   }
+  if (moved > 0) deps.wake("deliver-tickets");
   return { moved };
 }

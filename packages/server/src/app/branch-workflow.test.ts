@@ -9,7 +9,9 @@ import { test as base, type TestServer } from "../../../testkit/src/server.ts";
 import { ensureTaskBranch, ensureTicketBranch, type TicketWork } from "./branch-workflow.ts";
 import { convergeTicket } from "./converge-ticket.ts";
 import { openProjectGit } from "./project-git.ts";
-import { ensurePullRequest, mergePullRequest } from "./pull-requests.ts";
+import { sql } from "../store/sql.ts";
+import { deliverTicketsOnce } from "./deliver-ticket.ts";
+import { ensurePullRequest, mergePullRequest, recordPullEnd } from "./pull-requests.ts";
 
 const { signal } = new AbortController();
 
@@ -171,6 +173,62 @@ describe("a pull request", () => {
     expect((await server.call("POST", `/pulls/${pull?.id}/close`)).body.state).toBe("closed");
     expect((await server.call("POST", `/pulls/${pull?.id}/merge`, { body: {} })).status).toBe(409);
     expect(await yard.branches()).toContain(branch.name);
+  });
+
+  test("is not opened again by Drover itself once a person has closed it, unless there is something new", async ({
+    server: { deps, call },
+    yard,
+  }) => {
+    const ticket = yard.ticket();
+    const branch = await ensureTicketBranch(deps, ticket, signal);
+    await yard.put(branch.name, { "c.txt": "c\n" });
+    const pull = await ensurePullRequest(deps, ticket, {}, signal);
+    await call("POST", `/pulls/${pull?.id}/close`);
+    await expect(ensurePullRequest(deps, ticket, {}, signal)).rejects.toMatchObject({ code: "git.refused" });
+    await yard.put(branch.name, { "c.txt": "better\n" });
+    expect(await ensurePullRequest(deps, ticket, {}, signal)).toMatchObject({ state: "open", number: 2 });
+  });
+
+  test("and another are merged at the same moment, and both are in", async ({ server: { deps }, yard }) => {
+    const pulls = [];
+    for (const name of ["d", "e", "f"]) {
+      const ticket = yard.ticket();
+      const branch = await ensureTicketBranch(deps, ticket, signal);
+      await yard.put(branch.name, { [`${name}.txt`]: `${name}\n` });
+      pulls.push(await ensurePullRequest(deps, ticket, {}, signal));
+    }
+    await Promise.all(pulls.map((pull) => mergePullRequest(deps, null, pull?.id ?? ("" as never), {}, signal)));
+    for (const name of ["d", "e", "f"]) expect(yard.read("main", `${name}.txt`)).toBe(`${name}\n`);
+  });
+
+  test("names a ticket of its own project only, which its merge would close", async ({ server, yard }) => {
+    const foreign = await server.call("POST", "/tickets", {
+      body: { title: "of another project", project_id: await server.createProject() },
+    });
+    await yard.put("main", { "g.txt": "g\n" });
+    const { name } = await ensureTicketBranch(server.deps, yard.ticket(), signal);
+    await yard.put(name, { "g.txt": "G\n" });
+    const { token } = await server.createToken("operator", yard.project_id);
+    const body = { project_id: yard.project_id, title: "x", head_branch: name, ticket_id: foreign.body.id };
+    expect((await server.call("POST", "/pulls", { token, body })).status).toBe(404);
+  });
+
+  test("whose merge was seen by nobody closes its ticket all the same", async ({ server, yard }) => {
+    const { deps } = server;
+    const { body: ticket } = await server.call("POST", "/tickets", {
+      body: { title: "merged by somebody who died", project_id: yard.project_id },
+    });
+    const branch = await ensureTicketBranch(deps, ticket, signal);
+    await yard.put(branch.name, { "h.txt": "h\n" });
+    const pull = await ensurePullRequest(deps, ticket, {}, signal);
+    const task = await server.call("POST", "/tasks", { body: { ticket_id: ticket.id, title: "done" } });
+    await server.db.query(sql`update tasks set status = 'completed' where id = ${task.body.id}`);
+    await server.db.query(sql`update tickets set status = 'testing' where id = ${ticket.id}`);
+    const [head_commit, merge_commit] = [await yard.tip(branch.name), await yard.tip("main")];
+    const end = { state: "merged", head_commit, merge_commit } as const;
+    await recordPullEnd(deps, yard.git, pull?.id ?? ("" as never), end, null);
+    await deliverTicketsOnce(deps, signal);
+    expect((await server.call("GET", `/tickets/${ticket.id}`)).body.status).toBe("done");
   });
 
   test("goes the whole way by the endpoints of the workflow", async ({ server, yard }) => {

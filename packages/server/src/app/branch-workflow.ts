@@ -11,6 +11,8 @@ import { pickProject } from "./manage-projects.ts";
 import { openProjectGit, type ProjectGit } from "./project-git.ts";
 
 const ATTEMPTS = 3;
+/** Nobody is kept waiting for longer: whoever asked is told when to ask again. */
+const LONGEST_PAUSE_SECONDS = 10;
 
 /** What is to be known of a ticket. */
 export interface TicketWork extends TicketName {
@@ -32,7 +34,9 @@ export async function persist<T>(deps: Pick<Deps, "clock">, work: () => Promise<
     } catch (error) {
       const isWorthIt = error instanceof AppError && ERRORS[error.code].retry;
       if (!isWorthIt || times === ATTEMPTS || signal.aborted) throw error;
-      await deps.clock.sleep((error.retryAfterSeconds ?? 2 ** (times - 1)) * 1_000, signal);
+      const pause = error.retryAfterSeconds ?? 2 ** (times - 1);
+      if (pause > LONGEST_PAUSE_SECONDS) throw error;
+      await deps.clock.sleep(pause * 1_000, signal);
     }
   }
 }

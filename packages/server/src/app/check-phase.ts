@@ -13,7 +13,7 @@ import { loadProject } from "../store/projects.ts";
 import { listTicketTasks, lockEdges } from "../store/tasks.ts";
 import { loadTicket, type TicketRow } from "../store/tickets.ts";
 import { createOnce, type RequestKey } from "./create-once.ts";
-import { insertOneTask } from "./create-task.ts";
+import { insertOneTask, requireOpen } from "./create-task.ts";
 import type { Person } from "./credential.ts";
 import type { Deps } from "./deps.ts";
 import { refreshAround } from "./requeue-tasks.ts";
@@ -66,7 +66,7 @@ export async function spawnPhaseTasks(
   if (first === undefined) throw new AppError("ticket.illegal_transition", `nothing begins in ${phase}`);
   const made = await createOnce(deps, key, async (tx, append) => {
     const ticket = await loadTicket.one(tx, id);
-    if (ticket.status === "done") throw new AppError("ticket.illegal_transition", "the ticket is done");
+    requireOpen(ticket);
     await lockEdges(tx, ticket.project_id);
     const known = (await listTicketTasks(tx, id, TASKS_LIMIT)).filter((task) => task.phase_id === phase);
     if (known.length > 0) return { ticket_id: id, phase_id: phase, tasks: [] };

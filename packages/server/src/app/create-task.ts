@@ -1,5 +1,5 @@
 /** Makes a task of a ticket. What it waits for exists, and nothing waits in a circle. */
-import { findCycle, toScoreWeights, toTaskTitle } from "@drover/core";
+import { findCycle, isTicketOver, toScoreWeights, toTaskTitle } from "@drover/core";
 import {
   AppError,
   type JsonObject,
@@ -45,6 +45,15 @@ async function requireTicket(db: Db, actor: Person, id: string): Promise<TicketR
   return ticket;
 }
 
+/** Work that is added to a ticket which is over would never be begun, or never be merged. */
+export function requireOpen(ticket: TicketRow): void {
+  if (isTicketOver(ticket))
+    throw new AppError(
+      "ticket.illegal_transition",
+      `the ticket is ${ticket.status === "done" ? ticket.status : ticket.approval_status}`,
+    );
+}
+
 /** Dependencies lie in the same project: what another project does is none of this one's business. */
 export async function requireTasks(db: Db, projectId: string, ids: readonly string[]): Promise<readonly TaskRow[]> {
   const found = await listTasksAmong(db, ids);
@@ -88,6 +97,7 @@ export async function insertOneTask(
   input: Omit<NewTask, "ticket_id">,
 ): Promise<{ readonly row: TaskRow; readonly draft: EventDraft }> {
   const { ticket, settings } = order;
+  requireOpen(ticket);
   const dependsOn = [...new Set(input.dependencies?.depends_on ?? [])];
   const id = deps.ids.task();
   await requireTasks(tx, ticket.project_id, [

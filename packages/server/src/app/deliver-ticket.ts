@@ -1,19 +1,22 @@
 /** Brings a built ticket to its end: branches merged into one, a pull request, and, where nobody wants to look, its merge. */
 import { listTicketWay } from "@drover/core";
-import { AppError, type TicketId } from "@drover/contract";
+import { AppError, ERRORS, type ProjectId, type TicketId } from "@drover/contract";
 import { findRepository } from "../store/git.ts";
 import { loadProject } from "../store/projects.ts";
 import { listTicketTasks } from "../store/tasks.ts";
-import { loadTicket, type TicketRow } from "../store/tickets.ts";
+import { listSettleable, type MergeRow } from "../store/pull-requests.ts";
+import { listDeliverable, loadTicket, type TicketRow } from "../store/tickets.ts";
+import { openApart, startEach } from "./apart.ts";
 import type { Deps } from "./deps.ts";
 import { changeTicket, toSteps } from "./manage-tickets.ts";
 import { ensurePullRequest, mergePullRequest } from "./pull-requests.ts";
 import { blockByConflict } from "./block-ticket.ts";
-import { MERGER } from "./merge-task.ts";
+import { MERGER, settleMerge } from "./merge-task.ts";
 import { converge } from "./task-branch.ts";
 
 const TASKS_LIMIT = 10_000;
 const REST_MS = 10_000;
+const BATCH = 1_000;
 
 /** When a ticket whose host was away is looked at again, in this process. */
 const resting = new Map<TicketId, number>();
@@ -44,23 +47,47 @@ async function deliverOrRest(deps: Deps, ticket: TicketRow, signal: AbortSignal)
   try {
     await deliver(deps, ticket, signal);
   } catch (error) {
-    // Expected: the host is away, which passes, or branches conflict, which a person has to look at.
-    if (!(error instanceof AppError)) throw error;
-    deps.log.warn("ticket.delivery_failed", { ticket: ticket.id, reason: error.message });
-    if (error.code === "git.conflict") return blockByConflict(deps, ticket.id, error.message);
-    resting.set(ticket.id, deps.clock.now().getTime() + REST_MS);
+    // Expected: the host is away, which passes; branches conflict or it refuses, which a person has to look at.
+    deps.log.warn("ticket.delivery_failed", { ticket: ticket.id, reason: String(error) });
+    if (error instanceof AppError && !ERRORS[error.code].retry) return blockByConflict(deps, ticket.id, error.message);
+    const asked = error instanceof AppError ? (error.retryAfterSeconds ?? 0) * 1_000 : 0;
+    resting.set(ticket.id, deps.clock.now().getTime() + Math.max(REST_MS, asked));
   }
 }
 
-export async function deliverTicket(deps: Deps, id: TicketId, signal: AbortSignal): Promise<void> {
+async function deliverTicket(deps: Deps, id: TicketId, signal: AbortSignal): Promise<void> {
   const ticket = await loadTicket.maybe(deps.db, id);
   if (ticket === undefined || ticket.is_blocked) return;
   if (!(await findRepository.one(deps.db, ticket.project_id)).is_there)
     return void (await moveTo(deps, id, "done", "all of its tasks are completed"));
   if ((resting.get(id) ?? 0) > deps.clock.now().getTime()) return;
   resting.delete(id);
-  const { settings, autonomous_execution_enabled: isAutonomous } = await loadProject.one(deps.db, ticket.project_id);
-  // Its pull request is open: whoever looks at it merges it.
-  if (ticket.status === "testing" && !(settings.auto_merge ?? isAutonomous)) return;
   await deliverOrRest(deps, ticket, signal);
 }
+
+/** One after the other in a project, whose host may be slow; projects beside each other. */
+export async function deliverTicketsOnce(deps: Deps, signal: AbortSignal): Promise<{ delivered: number }> {
+  const projects = openApart(deps.clock, (project, error) =>
+    deps.log.warn("project.delivery_failed", { project, reason: String(error) }),
+  );
+  let delivered = 0;
+  for (;;) {
+    const merges = Map.groupBy(await listSettleable(deps.db, BATCH), (one) => one.project_id);
+    const tickets = Map.groupBy(await listDeliverable(deps.db, BATCH, MERGER), (one) => one.project_id);
+    const bring = async (id: ProjectId) => {
+      for (const one of merges.get(id) ?? []) await trySettle(deps, one, signal);
+      for (const one of tickets.get(id) ?? []) {
+        await deliverTicket(deps, one.id, signal);
+        delivered += 1;
+      }
+    };
+    const ids = [...new Set([...merges.keys(), ...tickets.keys()])];
+    if ((await startEach(projects, ids, bring, signal)) || signal.aborted) return { delivered };
+  }
+}
+
+const trySettle = (deps: Deps, merge: MergeRow, signal: AbortSignal): Promise<void> =>
+  // Expected: the host is away. What waits for a merge is looked at again in a second.
+  settleMerge(deps, merge, signal).catch((error: unknown) =>
+    deps.log.warn("merge.not_settled", { merge: merge.id, reason: String(error) }),
+  );

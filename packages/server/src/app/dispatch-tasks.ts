@@ -1,5 +1,5 @@
 /** Starts what is ready: claims, then makes branch and sandbox row, and lets the provider do the rest. */
-import { toTaskPrompt } from "@drover/core";
+import { pickExecutionMode, toTaskPrompt } from "@drover/core";
 import {
   AppError,
   ExecutionConfig,
@@ -15,6 +15,7 @@ import { insertAttempt, listAttempts, type AttemptRow } from "../store/task-atte
 import { loadTask, updateTaskRow, type TaskRow } from "../store/tasks.ts";
 import { loadTicket, type TicketRow } from "../store/tickets.ts";
 import { requireRuntime } from "./agent-packages.ts";
+import { openApart } from "./apart.ts";
 import { changeTask, draftTaskEvent, lockTask, moveTask } from "./change-task.ts";
 import { claimForValidation, claimReady } from "./claim-tasks.ts";
 import type { Deps } from "./deps.ts";
@@ -27,6 +28,7 @@ import { refreshAround, ripenTasks } from "./requeue-tasks.ts";
 import { afterStop, draftStop } from "./stop-sandbox.ts";
 import { ensureBranch } from "./task-branch.ts";
 import { draftRestart } from "./tell-restart.ts";
+import { awaitValidator } from "./validate-task.ts";
 
 const DISPATCHER = "orchestrator";
 /** When a Git host that is away is asked again. */
@@ -58,7 +60,7 @@ function toInput(deps: Deps, { task, ticket, project, kind }: Order, resumes: Sa
     model: config.model ?? settings.model,
     network: config.network ?? settings.network,
     permission_mode: settings.permission_mode,
-    execution_mode: kind === "validation" ? "validation" : (config.execution_mode ?? "implementation"),
+    execution_mode: kind === "validation" ? "validation" : (config.execution_mode ?? pickExecutionMode(task.task_type)),
     continuous: kind === "validation" ? undefined : config.continuous,
     budget_usd: config.budget_usd,
     timeout_s: task.timeout_seconds ?? undefined,
@@ -142,56 +144,49 @@ async function assign(deps: Deps, order: Order, branch: string | null, signal: A
 }
 
 const BROKE_SECONDS = 30;
+const MUTE_SECONDS = 5;
 
-/** A spawn that fails is a failed try; a validator's goes back to wait for another. */
+/** How long a task waits for what passes by itself; nothing is held against it. Undefined: the spawn has failed. */
+function toRest(error: unknown): number | undefined {
+  if (!(error instanceof AppError)) return undefined;
+  // The ticket is blocked by now, or waits for a merge: that frees it.
+  if (error.code === "git.conflict") return 0;
+  if (error.code === "git.unavailable") return error.retryAfterSeconds ?? REST_SECONDS;
+  // Until somebody raises the budget.
+  return error.code === "budget.exceeded" ? BROKE_SECONDS : undefined;
+}
+
+/** A spawn that fails is a failed try; a validator's goes back to wait for another, as often as a validator may fail. */
 async function giveBack(deps: Deps, order: Order, error: unknown, signal: AbortSignal): Promise<void> {
   const detail = error instanceof AppError ? error.message : String(error);
   deps.log.warn("task.spawn_failed", { task: order.task.id, reason: detail });
-  const isMine = (row: TaskRow) => row.claimed_by === deps.instance;
-  // The ticket is blocked by now, or the Git host is away: the task waits, and nothing is held against it.
-  const isGit = error instanceof AppError && (error.code === "git.conflict" || error.code === "git.unavailable");
+  const claimed = order.kind === "work" ? "claiming" : "validating";
+  const isMine = (row: TaskRow) => row.claimed_by === deps.instance && row.status === claimed;
   // A server that stops takes nothing with it: another one starts the task.
-  if (order.kind === "work" && signal.aborted) {
-    const release = { on: "released", reason: "the server stops", patch: { claimed_by: null } } as const;
-    await changeTask(deps, order.task.id, (row) => (row.status === "claiming" && isMine(row) ? release : undefined));
-    return;
-  }
-  if (order.kind === "work" && isGit) {
-    const restMs = (error.retryAfterSeconds ?? REST_SECONDS) * 1_000;
-    const notBefore = error.code === "git.conflict" ? null : new Date(deps.clock.now().getTime() + restMs);
-    const release = { on: "released", reason: detail, patch: { claimed_by: null, not_before: notBefore } } as const;
-    await changeTask(deps, order.task.id, (row) => (row.status === "claiming" && isMine(row) ? release : undefined));
-    return;
-  }
-  // Nothing is held against a task that there is no money for: it waits until somebody raises the budget.
-  if (order.kind === "work" && error instanceof AppError && error.code === "budget.exceeded") {
-    const notBefore = new Date(deps.clock.now().getTime() + BROKE_SECONDS * 1_000);
-    const release = { on: "released", reason: detail, patch: { claimed_by: null, not_before: notBefore } } as const;
-    await changeTask(deps, order.task.id, (row) => (row.status === "claiming" && isMine(row) ? release : undefined));
-    return;
-  }
-  if (order.kind === "validation") {
-    const notBefore = new Date(deps.clock.now().getTime() + 5_000);
-    await changeTask(deps, order.task.id, (row) =>
-      row.status === "validating" && isMine(row)
-        ? { on: "released", reason: detail, patch: { not_before: notBefore, claimed_by: null } }
-        : undefined,
-    );
+  const rest = signal.aborted ? 0 : toRest(error);
+  if (rest !== undefined) {
+    const notBefore = rest === 0 ? null : new Date(deps.clock.now().getTime() + rest * 1_000);
+    const reason = signal.aborted ? "the server stops" : detail;
+    const release = { on: "released", reason, patch: { claimed_by: null, not_before: notBefore } } as const;
+    await changeTask(deps, order.task.id, (row) => (isMine(row) ? release : undefined));
     return;
   }
   await writeWithEvents(deps, async (tx, append) => {
     const row = await lockTask(tx, order.task.id);
-    if (row.status !== "claiming" || !isMine(row)) return;
-    const failure = { error: `Sandbox spawn failed: ${detail}`, outcome: "failed" as const };
-    const { drafts } = await failWork(tx, deps, row, undefined, failure);
-    await append(drafts);
+    if (!isMine(row)) return;
+    const reason = `Sandbox spawn failed: ${detail}`;
+    const moved =
+      order.kind === "work"
+        ? await failWork(tx, deps, row, undefined, { error: reason, outcome: "failed" })
+        : await awaitValidator(tx, deps, row, reason, MUTE_SECONDS);
+    await append(moved.drafts);
   });
   await refreshAround(deps, [order.task.id]);
 }
 
 async function start(deps: Deps, id: TaskId, kind: "work" | "validation", signal: AbortSignal): Promise<boolean> {
   const task = await loadTask.one(deps.db, id);
-  const order = {
+  const order: Order = {
     task,
     kind,
     ticket: await loadTicket.one(deps.db, task.ticket_id),
@@ -206,8 +201,12 @@ async function start(deps: Deps, id: TaskId, kind: "work" | "validation", signal
   }
 }
 
+/** As many at once as are allowed. A start that waits for somebody else, such as a Git host, is no longer counted after a while. */
 export async function dispatchTasksOnce(deps: Deps, signal: AbortSignal): Promise<{ started: number }> {
   let started = 0;
+  const starts = openApart(deps.clock, (task, error) =>
+    deps.log.warn("task.start_failed", { task, reason: String(error) }),
+  );
   // A continuation knows what came before it when it begins.
   await joinTasksOnce(deps);
   for (;;) {
@@ -216,14 +215,16 @@ export async function dispatchTasksOnce(deps: Deps, signal: AbortSignal): Promis
     await ripenTasks(deps);
     const toValidate = deps.config.taskValidationEnabled ? await claimForValidation(deps, room) : [];
     const ready = await claimReady(deps, room);
-    const spawned = await Promise.all([
-      ...toValidate.map((id) => start(deps, id, "validation", signal)),
-      ...ready.map((id) => start(deps, id, "work", signal)),
-    ]);
-    const count = spawned.filter(Boolean).length;
-    started += count;
-    if (count > 0) deps.wake("provision-sandboxes");
+    const begin = (kind: Order["kind"]) => (id: TaskId) =>
+      starts.start(id, async () => {
+        if (!(await start(deps, id, kind, signal))) return;
+        started += 1;
+        deps.wake("provision-sandboxes");
+      });
+    toValidate.forEach(begin("validation"));
+    ready.forEach(begin("work"));
+    const isIdle = await starts.wait(signal);
     // More may be ready than one round takes.
-    if (signal.aborted || ready.length + toValidate.length < room) return { started };
+    if (signal.aborted || (isIdle && ready.length + toValidate.length < room)) return { started };
   }
 }

@@ -6,6 +6,7 @@ import { deleteOldDeliveries } from "../store/git.ts";
 import { listOpenPulls, type PullRow } from "../store/pull-requests.ts";
 import { listTicketTasks, type TaskRow } from "../store/tasks.ts";
 import { loadTicket } from "../store/tickets.ts";
+import { openApart, startEach } from "./apart.ts";
 import type { Deps } from "./deps.ts";
 import { openProjectGit, type ProjectGit } from "./project-git.ts";
 import { followMerge, recordPull, recordPullEnd } from "./pull-requests.ts";
@@ -65,15 +66,29 @@ async function followOne(deps: Deps, row: PullRow, signal: AbortSignal): Promise
     await tellTaskStatuses(deps, git, row.ticket_id, pull.headCommit, signal);
 }
 
+/** Projects beside each other: a host that is slow holds up its own pull requests. */
 export async function followPullsOnce(deps: Deps, signal: AbortSignal): Promise<{ followed: number }> {
   await deleteOldDeliveries(deps.db);
-  const open = await listOpenPulls(deps.db, PULLS);
-  for (const row of open) {
-    if (signal.aborted) break;
-    // Expected: a host that is away. The others are looked at all the same, and this one again.
-    await followOne(deps, row, signal).catch((error: unknown) =>
-      deps.log.warn("pull_request.not_followed", { pull: row.id, reason: String(error) }),
-    );
+  const projects = openApart(deps.clock, (project, error) =>
+    deps.log.warn("pull_request.not_followed", { project, reason: String(error) }),
+  );
+  const open: PullRow[] = [];
+  for (let last = ""; ; last = open.at(-1)?.id ?? "") {
+    const page = await listOpenPulls(deps.db, last, PULLS);
+    open.push(...page);
+    if (page.length < PULLS) break;
   }
+  const pulls = Map.groupBy(open, (row) => row.project_id);
+  const follow = async (project: ProjectId) => {
+    for (const row of pulls.get(project) ?? []) {
+      if (signal.aborted) return;
+      // Expected: a host that is away. The others are looked at all the same, and this one again.
+      await followOne(deps, row, signal).catch((error: unknown) =>
+        deps.log.warn("pull_request.not_followed", { pull: row.id, reason: String(error) }),
+      );
+    }
+  };
+  await startEach(projects, [...pulls.keys()], follow, signal);
+  while (!(await projects.wait(signal)));
   return { followed: open.length };
 }

@@ -1,9 +1,16 @@
 /** Lets tasks follow their sandboxes: begun when the worker speaks, over when it ends. Twice equals once. */
-import { AppError, TERMINAL_SANDBOX_STATES, type JsonObject, type SandboxId, type TaskId } from "@drover/contract";
+import {
+  AppError,
+  ENDED_TASK_STATES,
+  TERMINAL_SANDBOX_STATES,
+  type JsonObject,
+  type SandboxId,
+  type TaskId,
+} from "@drover/contract";
 import type { Db } from "../ports/db.ts";
 import { listEvents } from "../store/events.ts";
 import { loadSandbox, type SandboxRow } from "../store/sandboxes.ts";
-import { listMoved, loadOpenAttempt, loadSaidDone, markAttemptStarted } from "../store/task-attempts.ts";
+import { endAttempt, listMoved, loadOpenAttempt, loadSaidDone, markAttemptStarted } from "../store/task-attempts.ts";
 import { moveTask, lockTask, type Moved } from "./change-task.ts";
 import type { Deps } from "./deps.ts";
 import { failWork, finishWork, type Failure } from "./end-task.ts";
@@ -48,6 +55,12 @@ async function follow(tx: Db, deps: Deps, taskId: TaskId, sandboxId: SandboxId):
   if (attempt?.sandbox_id !== sandboxId || sandbox === undefined) return undefined;
   if (sandbox.state !== "pending" && sandbox.state !== "creating")
     await markAttemptStarted(tx, sandboxId, sandbox.started_at ?? deps.clock.now());
+  // Row and try contradict each other, whatever brought that about: it is settled, and not looked at again.
+  if (ENDED_TASK_STATES.has(row.status)) {
+    const error = `the task was ${row.status} before`;
+    await endAttempt(tx, sandboxId, { outcome: "lost", error, result: null, at: deps.clock.now() });
+    return undefined;
+  }
   // What was done was done, also where the sandbox has gone on or has ended since.
   const isDone = sandbox.state === "completed" || (await loadSaidDone.one(tx, sandboxId)).is_done;
   const isOver = isDone || TERMINAL_SANDBOX_STATES.has(sandbox.state);

@@ -13,7 +13,9 @@ import {
 import { insertAudit } from "../store/audit.ts";
 import { listAttempts, type AttemptRow } from "../store/task-attempts.ts";
 import { listTasks, loadTask, loadTaskProject, updateTaskRow, type TaskRow } from "../store/tasks.ts";
+import { loadTicket } from "../store/tickets.ts";
 import { draftTaskEvent, lockTask, moveTask } from "./change-task.ts";
+import { requireOpen } from "./create-task.ts";
 import { parseCursor, refuseCursor } from "./cursor.ts";
 import type { Person } from "./credential.ts";
 import type { Deps } from "./deps.ts";
@@ -163,6 +165,7 @@ async function moveByPerson(
 
 /** A new try that a person asks for has all retries again. */
 export async function retryTask(deps: Deps, actor: Person, id: TaskId): Promise<Task> {
+  requireOpen(await loadTicket.one(deps.db, (await requireTask(deps, id)).ticket_id));
   await moveByPerson(deps, actor, id, "retried", { retry_count: 0, not_before: null, error_message: null });
   return getTask(deps, id);
 }

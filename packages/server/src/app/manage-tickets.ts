@@ -1,5 +1,5 @@
 /** Tickets: made, listed, moved, blocked, approved. */
-import { PHASE_OF, pickTicketTrigger, toSimilarity, UNBLOCKING } from "@drover/core";
+import { findCycle, isTicketOver, PHASE_OF, pickTicketTrigger, toSimilarity, UNBLOCKING } from "@drover/core";
 import {
   AppError,
   TicketId,
@@ -22,6 +22,7 @@ import {
   listOpenTitles,
   listTickets,
   listTicketsAmong,
+  listTicketsBelow,
   loadTicket,
   loadTicketProject,
   lockTicket,
@@ -34,6 +35,7 @@ import { parseCursor, refuseCursor } from "./cursor.ts";
 import type { Person } from "./credential.ts";
 import type { Deps } from "./deps.ts";
 import { draftEvent, writeWithEvents, type EventDraft } from "./event-log.ts";
+import { endStranded } from "./end-stranded.ts";
 import { pickTicketProject } from "./ticket-project.ts";
 import { requeue } from "./requeue-tasks.ts";
 
@@ -101,6 +103,23 @@ async function requireTickets(tx: Db, projectId: string, ids: readonly TicketId[
   if (missing !== undefined) throw new AppError("ticket.not_found", `there is no ticket ${missing} in this project`);
 }
 
+/** A new ticket that waits for some and holds up others must not close a circle over them. */
+async function refuseCircle(
+  tx: Db,
+  projectId: string,
+  blockedBy: readonly TicketId[],
+  blocks: readonly TicketId[],
+): Promise<void> {
+  if (blockedBy.length === 0 || blocks.length === 0) return;
+  await lockEdges(tx, projectId);
+  const graph = new Map<string, string[]>(blocks.map((one) => [one, ["the new ticket"]]));
+  graph.set("the new ticket", [...blockedBy]);
+  for (const { ticket_id: from, blocked_by: to } of await listTicketsBelow(tx, blockedBy))
+    graph.set(from, [...(graph.get(from) ?? []), to]);
+  const cycle = findCycle(graph, "the new ticket");
+  if (cycle !== undefined) throw new AppError("graph.cycle", `these would wait for each other: ${cycle.join(" -> ")}`);
+}
+
 /** A mode says what to begin with; a ticket without one is planned by whoever adds its tasks. */
 async function insertFirstTask(
   tx: Db,
@@ -144,8 +163,7 @@ export async function createWorkTicket(
     const blockedBy = input.dependencies?.blocked_by ?? [];
     const blocks = input.dependencies?.blocks ?? [];
     await requireTickets(tx, projectId, [...blockedBy, ...blocks]);
-    if (blockedBy.some((one) => blocks.includes(one)))
-      throw new AppError("graph.cycle", "a ticket cannot both wait for another and hold it up");
+    await refuseCircle(tx, projectId, blockedBy, blocks);
     await refuseDuplicates(tx, projectId, input);
     const id = deps.ids.ticket();
     const isReviewed = project.settings.ticket_human_review ?? deps.config.ticketHumanReview;
@@ -250,6 +268,7 @@ export async function changeTicket(
   });
   if (!after.isChanged) return toTicket(after.row);
   await requeue(deps, { ticketId: id });
+  if (isTicketOver(after.row)) await endStranded(deps, id);
   if (after.row.status === "done") for (const other of after.row.blocks) await requeue(deps, { ticketId: other });
   deps.wake("advance-tickets");
   return toTicket(after.row);
@@ -317,17 +336,22 @@ export const patchTicket = async (deps: Deps, actor: Person, id: TicketId, chang
   }));
 };
 
+/** What Drover itself said about a block ends with it. */
+const forgetCause = ({ blocked_cause: _cause, ...context }: JsonObject): JsonObject => context;
+
 export const blockTicket = (deps: Deps, actor: Person, id: TicketId, reason: BlockedReason): Promise<Ticket> =>
   changeTicket(deps, id, actor, async (row) => {
     if (row.status === "done") throw new AppError("ticket.illegal_transition", "the ticket is done");
-    const patch = { is_blocked: true, blocked_reason: reason, blocked_at: deps.clock.now() };
+    const context = forgetCause(row.context);
+    const patch = { is_blocked: true, blocked_reason: reason, blocked_at: deps.clock.now(), context };
     return { patch, drafts: [draftTicketEvent(deps, { ...row, ...patch }, "TICKET_BLOCKED", { reason })] };
   });
 
 export const unblockTicket = (deps: Deps, actor: Person, id: TicketId): Promise<Ticket> =>
   changeTicket(deps, id, actor, async (row) => {
     if (!row.is_blocked) return undefined;
-    const patch = { is_blocked: false, blocked_reason: null, blocked_at: null };
+    const context = forgetCause(row.context);
+    const patch = { is_blocked: false, blocked_reason: null, blocked_at: null, context };
     return { patch, drafts: [draftTicketEvent(deps, { ...row, ...patch }, "TICKET_UNBLOCKED")] };
   });
 

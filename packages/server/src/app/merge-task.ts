@@ -163,7 +163,8 @@ async function findFlaw(
   return MARKER.test(patch) ? `${branch?.name ?? ""} has conflict markers` : undefined;
 }
 
-async function settle(deps: Deps, attempt: MergeRow, signal: AbortSignal): Promise<void> {
+/** Follows the task of a merge to its end. Twice equals once. */
+export async function settleMerge(deps: Deps, attempt: MergeRow, signal: AbortSignal): Promise<void> {
   const task = attempt.merge_task_id === null ? undefined : await loadTask.maybe(deps.db, attempt.merge_task_id);
   if (task !== undefined && !ENDED_TASK_STATES.has(task.status)) return;
   if (task?.status !== "completed")
@@ -184,7 +185,6 @@ async function settle(deps: Deps, attempt: MergeRow, signal: AbortSignal): Promi
   await end(deps, attempt, "completed", null);
 }
 
-/** Follows the tasks of a ticket's merges, or of all, to their end. Twice equals once. */
-export async function settleMerges(deps: Deps, ticketId: string | null, signal: AbortSignal): Promise<void> {
-  for (const attempt of await listOpenMerges(deps.db, ticketId, BATCH)) await settle(deps, attempt, signal);
+export async function settleMerges(deps: Deps, ticketId: string, signal: AbortSignal): Promise<void> {
+  for (const attempt of await listOpenMerges(deps.db, ticketId, BATCH)) await settleMerge(deps, attempt, signal);
 }

@@ -21,6 +21,7 @@ import {
   type PullEnd,
   type PullRow,
 } from "../store/pull-requests.ts";
+import { loadTicket } from "../store/tickets.ts";
 import { closeTicketByMerge } from "./close-ticket.ts";
 import { ensureTicketBranch, persist, type TicketWork } from "./branch-workflow.ts";
 import type { Person } from "./credential.ts";
@@ -31,6 +32,8 @@ import { openProjectGit, type ProjectGit } from "./project-git.ts";
 /** How often a host is asked whether a pull request merges before it is given up for now. */
 const QUESTIONS = 10;
 const FIRST_PAUSE_MS = 250;
+/** How often a merge is tried while others merge into the same branch. */
+const MERGES = 5;
 const LONGEST_PAUSE_MS = 5_000;
 
 const iso = (date: Date | null) => date?.toISOString() ?? null;
@@ -137,7 +140,8 @@ async function openPull(
   return recordPull(deps, git, pull, ticketId);
 }
 
-/** Null when the ticket's branch has nothing that the base has not: there is nothing to ask for. */
+/** Null when the ticket's branch has nothing that the base has not: there is nothing to ask for. What a person closed is not opened
+ *  again by itself. */
 export async function ensurePullRequest(
   deps: Deps,
   ticket: TicketWork,
@@ -156,6 +160,8 @@ export async function ensurePullRequest(
   const last = await findBranchPull.maybe(deps.db, ticket.project_id, branch.name);
   if (last?.state === "merged" && (aheadBy === 0 || last.head_commit === branch.commit)) return toPullRequest(last);
   if (aheadBy === 0) return null;
+  if (actor === null && last?.state === "closed" && last.head_commit === branch.commit)
+    throw new AppError("git.refused", `pull request ${last.number} was closed without a merge, and nothing is new`);
   const spec = {
     title: toPullTitle(ticket.id, text.title ?? ticket.title),
     body: toPullBody(ticket.id, text.body ?? null),
@@ -196,6 +202,12 @@ export async function findTicketPull(deps: Deps, ticket: TicketWork, number: num
   return row;
 }
 
+/** A merge closes the ticket, so it is one of this project; one that Drover does not know is nobody's. */
+async function refuseForeignTicket(deps: Deps, projectId: ProjectId, ticketId: string | undefined): Promise<void> {
+  const ticket = ticketId === undefined ? undefined : await loadTicket.maybe(deps.db, ticketId);
+  if (ticket !== undefined && ticket.project_id !== projectId) throw new AppError("ticket.not_found");
+}
+
 export async function createPullRequest(
   deps: Deps,
   actor: Person,
@@ -203,6 +215,7 @@ export async function createPullRequest(
   input: NewPullRequest,
   signal: AbortSignal,
 ): Promise<PullRequest> {
+  await refuseForeignTicket(deps, projectId, input.ticket_id);
   const git = await openProjectGit(deps, projectId, actor);
   const { defaultBranch } = await git.host.ensureRepository(git.repo, signal);
   const base = input.base_branch ?? defaultBranch;
@@ -271,6 +284,41 @@ export interface MergeWish {
   readonly delete_branch?: boolean | undefined;
 }
 
+/** What has been merged into the base in between makes the host refuse once; what conflicts is seen when it is looked at again. */
+async function mergeAtHost(deps: Deps, git: ProjectGit, row: PullRow, method: MergeMethod, signal: AbortSignal) {
+  for (let times = 1; ; times += 1) {
+    const pull = await settle(deps, git, row.number, signal);
+    if (pull.state === "closed") throw new AppError("git.conflict", "the pull request is closed");
+    if (pull.state === "merged") return { head: pull.headCommit, commit: pull.mergeCommit };
+    if (pull.isMergeable === false || pull.headCommit === null)
+      throw new AppError("git.conflict", await tellConflicts(deps, row, signal));
+    const title =
+      row.ticket_id === null
+        ? `${row.title} (#${row.number})`
+        : `[${row.ticket_id}] Merge PR #${row.number}: ${row.title.replace(/^\[[^\]]*\] */, "")}`;
+    const spec = { method, title: title.slice(0, 200), headCommit: pull.headCommit };
+    try {
+      const { commit } = await persist(deps, () => git.host.ensureMerged(git.repo, row.number, spec, signal), signal);
+      return { head: pull.headCommit, commit };
+    } catch (error) {
+      // Expected: somebody else was faster, or the host has rules of its own that are not kept.
+      if (!(error instanceof AppError) || error.code !== "git.conflict" || times === MERGES) throw error;
+    }
+  }
+}
+
+async function recordMerge(
+  deps: Deps,
+  git: ProjectGit,
+  row: PullRow,
+  method: MergeMethod,
+  actor: Person | null,
+  signal: AbortSignal,
+): Promise<PullRow> {
+  const { head, commit } = await mergeAtHost(deps, git, row, method, signal);
+  return recordPullEnd(deps, git, row.id, { state: "merged", head_commit: head, merge_commit: commit }, actor);
+}
+
 /** `actor` is null when Drover itself merges. */
 export async function mergePullRequest(
   deps: Deps,
@@ -281,26 +329,9 @@ export async function mergePullRequest(
 ): Promise<PullRequest> {
   const row = await requirePull(deps, id);
   const git = await openProjectGit(deps, row.project_id, actor);
-  if (row.state === "merged") {
-    await followMerge(deps, row);
-    return toPullRequest(row);
-  }
   await git.host.ensureRepository(git.repo, signal);
-  const pull = await settle(deps, git, row.number, signal);
-  if (pull.state === "closed") throw new AppError("git.conflict", "the pull request is closed");
-  let commit = pull.mergeCommit;
-  if (pull.state === "open") {
-    if (pull.isMergeable === false || pull.headCommit === null)
-      throw new AppError("git.conflict", await tellConflicts(deps, row, signal));
-    const title =
-      row.ticket_id === null
-        ? `${row.title} (#${row.number})`
-        : `[${row.ticket_id}] Merge PR #${row.number}: ${row.title.replace(/^\[[^\]]*\] */, "")}`;
-    const spec = { method: wish.method ?? "squash", title: title.slice(0, 200), headCommit: pull.headCommit };
-    ({ commit } = await persist(deps, () => git.host.ensureMerged(git.repo, row.number, spec, signal), signal));
-  }
-  const end = { state: "merged", head_commit: pull.headCommit, merge_commit: commit } as const;
-  const merged = await recordPullEnd(deps, git, id, end, actor);
+  const merged =
+    row.state === "merged" ? row : await recordMerge(deps, git, row, wish.method ?? "squash", actor, signal);
   await followMerge(deps, merged);
   await git.host.ensureRepository(git.repo, signal);
   if (wish.delete_branch !== false) await deleteBranches(deps, git, merged, signal);
@@ -317,6 +348,7 @@ export async function closePullRequest(
   if (row.state === "merged") throw new AppError("git.conflict", "the pull request is merged");
   const git = await openProjectGit(deps, row.project_id, actor);
   await persist(deps, () => git.host.ensureClosed(git.repo, row.number, signal), signal);
-  const end = { state: "closed", head_commit: null, merge_commit: null } as const;
+  const head = await deps.git.objects.resolve(row.project_id, `refs/heads/${row.head_branch}`, signal);
+  const end = { state: "closed", head_commit: head ?? null, merge_commit: null } as const;
   return toPullRequest(await recordPullEnd(deps, git, id, end, actor));
 }

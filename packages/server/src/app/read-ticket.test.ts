@@ -61,6 +61,23 @@ test("a ticket's blockers say whether they are done", async () => {
   expect(await read(`/tickets/${first.ticketId}/blockers`)).toMatchObject({ blockers: [], all_done: true });
 });
 
+test("a ticket that would close a circle over others is refused with the way round", async () => {
+  const { projectId, ticketId: first } = await createWork(server);
+  const create = (title: string, dependencies: object) =>
+    server.call("POST", "/tickets", { body: { title, project_id: projectId, dependencies, force_create: true } });
+  const second = (await create("second", { blocked_by: [first] })).body.id;
+  const third = (await create("third", { blocked_by: [second] })).body.id;
+  for (const dependencies of [
+    { blocked_by: [third], blocks: [first] },
+    { blocked_by: [first], blocks: [first] },
+  ]) {
+    const refused = await create("closes the circle", dependencies);
+    expect([refused.status, refused.body.type]).toEqual([422, "urn:drover:error:graph.cycle"]);
+    expect(refused.body.detail).toContain(first);
+  }
+  expect((await create("between", { blocked_by: [first], blocks: [third] })).status).toBe(201);
+});
+
 test("what an agent found and did is read by those who may see its project", async () => {
   const work = await createWork(server);
   const task = await work.add("finds something");

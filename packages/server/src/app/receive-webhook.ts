@@ -9,6 +9,8 @@ import { openProjectGit, type ProjectGit } from "./project-git.ts";
 
 export interface Delivery {
   readonly id: string;
+  /** Of the bytes that were signed: the id is not, so whoever caught a delivery could send it again under another one. */
+  readonly digest: string;
   readonly event: string;
   readonly payload: unknown;
 }
@@ -94,11 +96,12 @@ function parse<T extends z.ZodType>(schema: T, payload: unknown): z.infer<T> {
 
 /** Its signature has been checked. Written down after it was handled: a delivery that failed in between is handled again. */
 export async function receiveWebhook(deps: Deps, delivery: Delivery): Promise<{ status: string }> {
-  if ((await findDelivery.maybe(deps.db, delivery.id)) !== undefined) return { status: "duplicate" };
+  const names = [delivery.id, `sha256:${delivery.digest}`];
+  for (const name of names) if ((await findDelivery.maybe(deps.db, name)) !== undefined) return { status: "duplicate" };
   const named = Repository.safeParse(delivery.payload).data?.repository;
   const project =
     named === undefined ? undefined : await findProjectByPlace.maybe(deps.db, named.owner.login, named.name);
   if (project !== undefined) await handle(deps, await openProjectGit(deps, project.project_id), delivery);
-  await insertDelivery(deps.db, delivery.id, delivery.event);
+  for (const name of names) await insertDelivery(deps.db, name, delivery.event);
   return { status: project === undefined ? "ignored" : "received" };
 }

@@ -1,15 +1,25 @@
 /** Looks after tasks that would otherwise wait for ever: stale claims, times that are over, dependencies that failed. */
 import { stepTask } from "@drover/core";
 import type { TaskId } from "@drover/contract";
-import { listDoomed, listGivenUp, listOverdue, listRevived, listStaleClaims } from "../store/task-queue.ts";
+import type { Db } from "../ports/db.ts";
+import {
+  findOverdue,
+  listDoomed,
+  listGivenUp,
+  listOverdue,
+  listRevived,
+  listStaleClaims,
+  listUnvalidated,
+} from "../store/task-queue.ts";
 import { listTasksAmong, type TaskRow } from "../store/tasks.ts";
-import { loadOpenAttempt } from "../store/task-attempts.ts";
+import { endAttempt, loadOpenAttempt } from "../store/task-attempts.ts";
 import { changeTask, lockTask, type TaskMove } from "./change-task.ts";
 import type { Deps } from "./deps.ts";
 import { endTask, failWork } from "./end-task.ts";
-import { writeWithEvents } from "./event-log.ts";
+import { writeWithEvents, type EventDraft } from "./event-log.ts";
 import { refreshAround, ripenTasks } from "./requeue-tasks.ts";
 import { afterStop, draftStop } from "./stop-sandbox.ts";
+import { awaitValidator } from "./validate-task.ts";
 
 const BATCH = 200;
 
@@ -64,34 +74,54 @@ async function propagate(deps: Deps): Promise<number> {
   return changed + (await changeEach(deps, await listGivenUp(deps.db, deps.config.blockedGraceSeconds, BATCH), skip));
 }
 
-/** A task that ran out of its own time has failed; one that never began gets another sandbox. */
-async function endOverdue(deps: Deps, id: TaskId): Promise<void> {
-  await writeWithEvents(deps, async (tx, append) => {
+/** Where no second agent looks at work any more, what waits for one passes. */
+const passUnvalidated = async (deps: Deps): Promise<number> =>
+  deps.config.taskValidationEnabled
+    ? 0
+    : changeEach(deps, await listUnvalidated(deps.db, BATCH), () => ({
+        on: "validation_passed",
+        reason: "validation is switched off",
+      }));
+
+/** A task that ran out of its own time has failed; one that never began gets another sandbox, and so does a validator. */
+async function draftOverdue(tx: Db, deps: Deps, row: TaskRow): Promise<readonly EventDraft[]> {
+  if (row.status === "running") {
+    const error = `Task timed out after ${row.timeout_seconds ?? 0} s: its time is over`;
+    return (await endTask(tx, deps, row, { on: "failed", error, outcome: "timed_out" })).drafts;
+  }
+  const attempt = await loadOpenAttempt.maybe(tx, row.id);
+  const error = `the ${row.status === "validating" ? "validator" : "agent"} did not start in time`;
+  const stopped = attempt === undefined ? [] : await draftStop(tx, deps, attempt.sandbox_id, error);
+  if (row.status === "assigned")
+    return [...(await failWork(tx, deps, row, attempt, { error, outcome: "lost" })).drafts, ...stopped];
+  if (attempt !== undefined)
+    await endAttempt(tx, attempt.sandbox_id, { outcome: "lost", error, result: null, at: deps.clock.now() });
+  return [...(await awaitValidator(tx, deps, row, error, 0)).drafts, ...stopped];
+}
+
+async function endOverdue(deps: Deps, id: TaskId): Promise<boolean> {
+  const isEnded = await writeWithEvents(deps, async (tx, append) => {
     const row = await lockTask(tx, id);
-    if (row.status === "running" && row.timeout_seconds !== null) {
-      const error = `Task timed out after ${row.timeout_seconds} s: its time is over`;
-      const { drafts } = await endTask(tx, deps, row, { on: "failed", error, outcome: "timed_out" });
-      return void (await append(drafts));
-    }
-    if (row.status !== "assigned") return;
-    const attempt = await loadOpenAttempt.maybe(tx, id);
-    const failure = { error: "the agent did not start in time", outcome: "lost" as const };
-    const failed = await failWork(tx, deps, row, attempt, failure);
-    const stopped = attempt === undefined ? [] : await draftStop(tx, deps, attempt.sandbox_id, failure.error);
-    await append([...failed.drafts, ...stopped]);
+    if ((await findOverdue.maybe(tx, deps.config.staleTaskMinutes, id)) === undefined) return false;
+    await append(await draftOverdue(tx, deps, row));
+    return true;
   });
   afterStop(deps);
   await refreshAround(deps, [id]);
+  return isEnded;
 }
 
-export async function endOverdueTasks(deps: Deps): Promise<number> {
-  const overdue = await listOverdue(deps.db, deps.config.staleTaskMinutes, BATCH);
-  for (const { id } of overdue) await endOverdue(deps, id);
-  return overdue.length;
+/** Of one project, or of all. */
+export async function endOverdueTasks(deps: Deps, projectId: string | null): Promise<{ found: number; ended: number }> {
+  const overdue = await listOverdue(deps.db, deps.config.staleTaskMinutes, projectId, BATCH);
+  let ended = 0;
+  for (const { id } of overdue) if (await endOverdue(deps, id)) ended += 1;
+  return { found: overdue.length, ended };
 }
 
 export async function tendTasksOnce(deps: Deps): Promise<{ changed: number }> {
-  const changed = (await releaseStale(deps)) + (await endOverdueTasks(deps)) + (await propagate(deps));
+  const { ended } = await endOverdueTasks(deps, null);
+  const changed = ended + (await releaseStale(deps)) + (await passUnvalidated(deps)) + (await propagate(deps));
   const ripened = await ripenTasks(deps);
   if (changed > 0) deps.wake("advance-tickets");
   return { changed: changed + ripened };

@@ -57,6 +57,21 @@ async function judge(tx: Db, deps: Deps, row: TaskRow, attempt: AttemptRow, verd
 
 const MUTE_LIMIT = 3;
 
+/** A validator that could not be made, or said nothing: another looks, unless that was tried often enough. */
+export async function awaitValidator(
+  tx: Db,
+  deps: Deps,
+  row: TaskRow,
+  error: string,
+  restSeconds: number,
+): Promise<Moved> {
+  if (row.retry_count >= Math.max(row.max_retries, MUTE_LIMIT))
+    return moveTask(tx, deps, row, { on: "failed", patch: { error_message: error }, reason: error });
+  const notBefore = restSeconds === 0 ? null : new Date(deps.clock.now().getTime() + restSeconds * 1_000);
+  const patch = { retry_count: row.retry_count + 1, claimed_by: null, not_before: notBefore };
+  return moveTask(tx, deps, row, { on: "released", patch, reason: error });
+}
+
 /** A validator that ended: with a verdict in its last words, or without one, and then another looks. */
 export async function settleValidation(
   tx: Db,
@@ -70,10 +85,7 @@ export async function settleValidation(
   if (verdict !== undefined) return judge(tx, deps, row, attempt, { ...verdict, evidence: null });
   const error = "the validator ended without a verdict";
   await endAttempt(tx, attempt.sandbox_id, { outcome: "failed", error, result: null, at: deps.clock.now() });
-  if (row.retry_count >= Math.max(row.max_retries, MUTE_LIMIT))
-    return moveTask(tx, deps, row, { on: "failed", patch: { error_message: error }, reason: error });
-  const patch = { retry_count: row.retry_count + 1, claimed_by: null };
-  return moveTask(tx, deps, row, { on: "released", patch, reason: error });
+  return awaitValidator(tx, deps, row, error, 0);
 }
 
 /** The same verdict twice counts once. */

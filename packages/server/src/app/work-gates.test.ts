@@ -2,7 +2,7 @@
 import { expect, vi } from "vitest";
 import { isEvent } from "../../../testkit/src/live-stream.ts";
 import { startTestServer, test as base, type TestServer } from "../../../testkit/src/server.ts";
-import { createWork, FACT_MS, finish, loadSandbox, loadTask, takeOver } from "../../../testkit/src/work.ts";
+import { becomes, createWork, FACT_MS, finish, loadSandbox, loadTask, takeOver } from "../../../testkit/src/work.ts";
 import { sql } from "../store/sql.ts";
 
 vi.setConfig({ testTimeout: 120_000 });
@@ -50,7 +50,7 @@ test("a ticket that nobody approves in time does nothing, and says so where ever
   expect(told).toMatchObject({ entity_type: "ticket", entity_id: work.ticketId });
   const { body } = await server.call("GET", `/tickets/${work.ticketId}`);
   expect(body).toMatchObject({ approval_status: "timed_out", status: "backlog" });
-  expect(await loadTask(server, task.id)).toMatchObject({ status: "pending", is_ready: false });
+  await becomes(server, task, "cancelled");
   expect((await server.call("POST", `/tickets/${work.ticketId}/approve`)).status).toBe(409);
 });
 

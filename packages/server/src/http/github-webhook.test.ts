@@ -99,6 +99,10 @@ test("a pull request is opened and merged although GitHub fails, limits and thin
   await followPullsOnce(server.deps, signal);
   github.failNext({ status: 503, path });
   expect((await server.call("GET", `/pulls/${finished.body.pull_id}`)).status).toBe(503);
+  // An hour is not waited for, by nobody.
+  github.failNext({ status: 429, headers: { "retry-after": "3600" }, path });
+  const limited = await server.call("POST", "/branch-workflow/finish", { body: { ticket_id: ticket.id } });
+  expect([limited.status, limited.headers["retry-after"]]).toEqual([503, "3600"]);
   const merged = await server.call("POST", `/pulls/${finished.body.pull_id}/merge`, { body: {} });
   expect(merged.body).toMatchObject({ state: "merged" });
   expect(readCommitted(gitDir, "main", "shears.txt")).toBe("1\n");
@@ -176,6 +180,8 @@ describe("a webhook", () => {
     const headers = { "x-github-delivery": randomUUID() };
     expect((await send(merged, { headers, path: "/github/webhooks/github" })).body).toEqual({ status: "received" });
     expect((await send(merged, { headers })).body).toEqual({ status: "duplicate" });
+    // What somebody caught, under a new name: the name is not signed.
+    expect((await send(opened)).body).toEqual({ status: "duplicate" });
     expect(await getStatus(ticket.id)).toBe("done");
     const { body } = await server.call("GET", `/pulls?ticket_id=${ticket.id}`);
     expect(body.items).toMatchObject([{ number: 901, state: "merged", merge_commit: "1".repeat(40) }]);

@@ -1,4 +1,5 @@
 /** Where GitHub tells what happened: the signature stands for the credential, over the bytes as they came. */
+import { createHash } from "node:crypto";
 import { verify } from "@octokit/webhooks-methods";
 import type { FastifyInstance } from "fastify";
 import { API_BASE, AppError, findJsonComplaint } from "@drover/contract";
@@ -46,7 +47,8 @@ export async function mountGitHubWebhook(app: FastifyInstance, deps: Deps): Prom
         if (complaint !== undefined) throw new AppError("request.invalid", `the body ${complaint}`);
         if (typeof event !== "string" || typeof delivery !== "string" || !DELIVERY.test(delivery))
           throw new AppError("request.invalid", "X-GitHub-Event and X-GitHub-Delivery are needed");
-        return receiveWebhook(deps, { id: delivery, event, payload });
+        const digest = createHash("sha256").update(text).digest("hex");
+        return receiveWebhook(deps, { id: delivery, digest, event, payload });
       });
   });
 }

@@ -115,7 +115,7 @@ export async function mountSite(
     const problem = toProblem(refusal, request.id, deps.log);
     if (refusal.retryAfterSeconds !== undefined) void reply.header("retry-after", refusal.retryAfterSeconds);
     if (problem.status === 401) void reply.header("www-authenticate", "Bearer");
-    if (problem.status === 503) void reply.header("retry-after", 1);
+    if (problem.status === 503) void reply.header("retry-after", refusal.retryAfterSeconds ?? 1);
     return reply.status(problem.status).type("application/problem+json").send(JSON.stringify(problem));
   };
   const app = Fastify({

@@ -130,8 +130,8 @@ export const workHandlers: Pick<Handlers, WorkName> = {
   setTaskTimeout: (context, { params, body }) => setTaskTimeout(context.deps, params.task_id, body.timeout_seconds),
   timeOutTask: (context, { params, body }) => timeOutTask(context.deps, person(context), params.task_id, body.reason),
   cleanUpTimedOut: async (context) => {
-    const count = await endOverdueTasks(context.deps);
-    return { cleaned_count: count, total_timed_out: count };
+    const { found, ended } = await endOverdueTasks(context.deps, person(context).grant.projectId);
+    return { cleaned_count: ended, total_timed_out: found };
   },
   createJoin: (context, { body }) => createJoin(context.deps, person(context), body, context.requestKey),
 

@@ -4,7 +4,7 @@ import { MergeAttempt, ProjectId, PullRequestId, PullRequestState } from "@drove
 import { z } from "zod";
 import type { Statement } from "../ports/db.ts";
 import { command, query } from "./query.ts";
-import { empty, join, json, sql } from "./sql.ts";
+import { join, json, sql } from "./sql.ts";
 
 const SAMPLE_PROJECT = "project-00000000-0000-4000-8000-000000000000" as ProjectId;
 const SAMPLE_ID = "pr-000000000000" as PullRequestId;
@@ -145,11 +145,13 @@ export const listPulls = query("pull_requests.list", PullRow, [SAMPLE_FILTER], (
     order by created_at desc, id desc limit ${filter.limit}`;
 });
 
+/** Page by page: as many as there are, each is looked at. */
 export const listOpenPulls = query(
   "pull_requests.list_open",
   PullRow,
-  [10],
-  (limit: number) => sql`select ${columns} from pull_requests where state = 'open' order by id limit ${limit}`,
+  ["", 10],
+  (after: string, limit: number) =>
+    sql`select ${columns} from pull_requests where state = 'open' and id > ${after} order by id limit ${limit}`,
 );
 
 const MergeRow = MergeAttempt.extend({ created_at: z.date(), completed_at: z.date().nullable() });
@@ -221,14 +223,26 @@ export const listMergeAttempts = query(
   order by created_at desc, id desc limit ${filter.limit}`,
 );
 
-/** Those of a ticket, or of all, that wait for their task. */
+/** Those of a ticket that wait for their task. */
 export const listOpenMerges = query(
   "merge_attempts.open",
   MergeRow,
   ["a", 10],
-  (ticketId: string | null, limit: number) => sql`
-  select ${mergeColumns} from merge_attempts where status in ('resolving', 'testing')
-    ${ticketId === null ? empty : sql`and ticket_id = ${ticketId}`} order by created_at, id limit ${limit}`,
+  (ticketId: string, limit: number) => sql`
+  select ${mergeColumns} from merge_attempts where status in ('resolving', 'testing') and ticket_id = ${ticketId}
+  order by created_at, id limit ${limit}`,
+);
+
+/** Those whose task is over, or gone. */
+export const listSettleable = query(
+  "merge_attempts.settleable",
+  MergeRow,
+  [10],
+  (limit: number) => sql`
+  select ${mergeColumns} from merge_attempts m where status in ('resolving', 'testing')
+    and not exists (select 1 from tasks t where t.id = m.merge_task_id
+      and t.status not in ('completed', 'failed', 'cancelled', 'skipped'))
+  order by created_at, id limit ${limit}`,
 );
 
 export const findMergeOfTask = query(

@@ -58,7 +58,7 @@ const toDerived = (weights: ScoreWeights, which: Statement): Statement => sql`
       where e.task_id = t.id and o.status <> 'completed')::integer as unmet,
     (select count(*) from task_dependencies e join tasks o on o.id = e.task_id
       where e.depends_on = t.id and o.status = 'pending')::integer as blockers,
-    k.is_blocked or k.approval_status <> 'approved' or p.status <> 'active'
+    k.is_blocked or k.status = 'done' or k.approval_status <> 'approved' or p.status <> 'active'
       or not (p.autonomous_execution_enabled or coalesce(t.execution_config->>'force_execute', '') = 'true')
       or exists (select 1 from ticket_dependencies x join tickets o on o.id = x.blocked_by
         where x.ticket_id = t.ticket_id and o.status <> 'done') as is_held,
@@ -281,16 +281,52 @@ export const listStaleClaims = query(
   order by status_changed_at limit ${limit}`,
 );
 
-/** Running tasks whose own time is over, and assigned ones that never began. */
+/** Its own time is over; or it was given to an agent, or to one that is to validate it, which never began. */
+const toOverdue = (staleMinutes: number): Statement => sql`(
+  status = 'running' and timeout_seconds is not null and started_at + make_interval(secs => timeout_seconds) < now()
+  or status = 'assigned' and assigned_at < now() - make_interval(secs => ${staleMinutes * 60})
+  or status = 'validating' and exists (select 1 from task_attempts a join sandboxes s on s.id = a.sandbox_id
+    where a.task_id = tasks.id and a.ended_at is null and s.state in ('pending', 'creating')
+      and a.created_at < now() - make_interval(secs => ${staleMinutes * 60})))`;
+
+/** Of one project, or of all. */
 export const listOverdue = query(
   "tasks.overdue",
-  StateRow,
-  [15, 10],
-  (staleMinutes: number, limit: number) => sql`
-  select id, status from tasks
-  where status = 'running' and timeout_seconds is not null and started_at + make_interval(secs => timeout_seconds) < now()
-    or status = 'assigned' and assigned_at < now() - make_interval(mins => ${staleMinutes}::integer)
+  IdRow,
+  [15, SAMPLE_PROJECT, 10],
+  (staleMinutes: number, projectId: string | null, limit: number) => sql`
+  select id from tasks where status in ('running', 'assigned', 'validating') and ${toOverdue(staleMinutes)}
+    ${projectId === null ? empty : sql`and project_id = ${projectId}`}
   order by status_changed_at limit ${limit}`,
+);
+
+/** Whether it is one of those, asked under its lock: it may have been given more time, or to another, since it was found. */
+export const findOverdue = query(
+  "tasks.find_overdue",
+  IdRow,
+  [15, SAMPLE_TASK],
+  (staleMinutes: number, id: string) => sql`select id from tasks where id = ${id} and ${toOverdue(staleMinutes)}`,
+);
+
+/** Tasks that nothing will start any more: their ticket was refused, or nobody answered for it in time, or it is done. Of one ticket, or of all. */
+export const listStranded = query(
+  "tasks.stranded",
+  z.object({ id: TaskId, ticket_status: z.string(), approval_status: z.string() }),
+  ["a", 10],
+  (ticketId: string | null, limit: number) => sql`
+  select t.id, k.status as ticket_status, k.approval_status from tasks t join tickets k on k.id = t.ticket_id
+  where t.status in ('pending', 'blocked') and (k.status = 'done' or k.approval_status in ('rejected', 'timed_out'))
+    ${ticketId === null ? empty : sql`and t.ticket_id = ${ticketId}`}
+  order by t.id limit ${limit}`,
+);
+
+/** Tasks that wait for a validator though there is none any more. */
+export const listUnvalidated = query(
+  "tasks.unvalidated",
+  IdRow,
+  [10],
+  (limit: number) =>
+    sql`select id from tasks where status = 'pending_validation' order by status_changed_at limit ${limit}`,
 );
 
 /** Pending tasks one of whose dependencies has ended badly. */

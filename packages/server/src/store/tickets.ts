@@ -164,6 +164,18 @@ export const listTickets = query(
   },
 );
 
+/** Who waits for whom below these, over whatever others. */
+export const listTicketsBelow = query(
+  "ticket_dependencies.below",
+  z.object({ ticket_id: TicketId, blocked_by: TicketId }),
+  [[SAMPLE_ID]],
+  (ids: readonly string[]) => sql`
+  with recursive below (ticket_id, blocked_by) as (
+    select ticket_id, blocked_by from ticket_dependencies where ticket_id = any(${ids}::text[])
+    union select d.ticket_id, d.blocked_by from ticket_dependencies d join below b on d.ticket_id = b.blocked_by)
+  select ticket_id, blocked_by from below order by ticket_id, blocked_by limit 100000`,
+);
+
 /** Writes what may change, of a row whose lock is held. */
 export const updateTicketRow = command(
   "tickets.update",
@@ -220,19 +232,40 @@ export const listOverdueReviews = query(
   order by approval_deadline_at limit ${limit}`,
 );
 
-/** Tickets whose tasks may have come further than they know. */
+/** Something has begun that may say where the ticket stands. */
+const begun = sql`k.status not in ('pending', 'blocked', 'claiming', 'cancelled', 'skipped')`;
+const isOpen = sql`t.status <> 'done' and not t.is_blocked and t.approval_status = 'approved'`;
+/** All that was wanted is done. */
+const toFinished = (merger: string): Statement => sql`exists (select 1 from tasks k where k.ticket_id = t.id)
+  and not exists (select 1 from tasks k where k.ticket_id = t.id and k.created_by <> ${merger}
+    and k.status not in ('completed', 'cancelled'))`;
+
+/** Tickets whose tasks have come further than they know, and no others: who cannot move must not stand before those who can. */
 export const listMovable = query(
   "tickets.movable",
   z.object({ id: TicketId, status: TicketStatus }),
+  [10, "merger", ["create_spec"]],
+  (limit: number, merger: string, analyses: readonly string[]) => sql`
+  select t.id, t.status from tickets t
+  where ${isOpen} and (
+    t.status = 'backlog' and exists (select 1 from tasks k where k.ticket_id = t.id and k.created_by <> ${merger} and ${begun})
+    or t.status in ('backlog', 'analyzing') and exists (select 1 from tasks k where k.ticket_id = t.id
+      and k.created_by <> ${merger} and k.task_type <> all(${analyses}::text[]) and ${begun})
+    or t.status = 'building' and ${toFinished(merger)} and exists (select 1 from tasks k where k.ticket_id = t.id
+      and k.created_by <> ${merger} and k.task_type <> all(${analyses}::text[]) and k.status = 'completed'))
+  order by t.updated_at limit ${limit}`,
+);
+
+/** Tickets that are built and wait for nobody: their branches are merged, their pull requests opened, and merged where nobody looks.
+ *  Where a person merges, those are left out whose merge is not done yet: whoever did it may have died before the ticket knew. */
+export const listDeliverable = query(
+  "tickets.deliverable",
+  z.object({ id: TicketId, project_id: ProjectId }),
   [10, "merger"],
   (limit: number, merger: string) => sql`
-  select t.id, t.status from tickets t join projects p on p.id = t.project_id
-  where t.status <> 'done' and not t.is_blocked and t.approval_status = 'approved' and (
-    t.status in ('backlog', 'analyzing') and exists (select 1 from tasks k where k.ticket_id = t.id
-      and k.status not in ('pending', 'blocked', 'claiming', 'cancelled', 'skipped'))
-    or t.status not in ('backlog', 'analyzing') and exists (select 1 from tasks k where k.ticket_id = t.id)
-      and not exists (select 1 from tasks k where k.ticket_id = t.id and k.created_by <> ${merger}
-        and k.status not in ('completed', 'cancelled')))
-    and (t.status <> 'testing' or coalesce((p.settings->>'auto_merge')::boolean, p.autonomous_execution_enabled))
+  select t.id, t.project_id from tickets t join projects p on p.id = t.project_id
+  where ${isOpen} and ${toFinished(merger)} and (t.status = 'building-done'
+    or t.status = 'testing' and (coalesce((p.settings->>'auto_merge')::boolean, p.autonomous_execution_enabled)
+      or (select r.state from pull_requests r where r.ticket_id = t.id order by r.created_at desc, r.id desc limit 1) = 'merged'))
   order by t.updated_at limit ${limit}`,
 );

@@ -5,6 +5,7 @@ import { AppError } from "@drover/contract";
 const LOCAL_LIMIT_MS = 60_000;
 const OUTPUT_BYTES = 16 * 1024 * 1024;
 const COMPLAINT_CHARACTERS = 4_000;
+const TIDY_LIMIT_MS = 5_000;
 
 /** No settings of the machine or of a person, nobody to ask for a password, no transport that runs programs (`ext::`). */
 const ENV = {
@@ -65,16 +66,22 @@ export function toSecretSettings(settings: Readonly<Record<string, string>>): Re
   ]) as Record<string, string>;
 }
 
-export const spawnGit = (
+/** Whoever hangs up ends it so that it can take its locks and half-received objects away; if it does not, it is killed. */
+export function spawnGit(
   args: readonly string[],
   env: Readonly<Record<string, string>> = {},
   signal?: AbortSignal,
-): ChildProcessWithoutNullStreams =>
-  spawn("git", [...SAFE, ...args], {
+): ChildProcessWithoutNullStreams {
+  const child = spawn("git", [...SAFE, ...args], {
     env: { ...ENV, ...env },
     stdio: "pipe",
-    ...(signal === undefined ? {} : { signal, killSignal: "SIGKILL" }),
+    ...(signal === undefined ? {} : { signal, killSignal: "SIGTERM" }),
   });
+  const kill = () => void setTimeout(() => child.kill("SIGKILL"), TIDY_LIMIT_MS).unref();
+  signal?.addEventListener("abort", kill, { once: true });
+  child.once("close", () => signal?.removeEventListener("abort", kill));
+  return child;
+}
 
 const withoutPassword = (text: string) => text.replaceAll(/(\w+:\/\/)[^/@\s]+@/g, "$1***@");
 
