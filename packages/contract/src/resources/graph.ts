@@ -27,6 +27,14 @@ export const GraphNode = z.object({
   /** How long it can be late without making everything late. */
   slack_seconds: z.number().nullable(),
   is_critical: z.boolean(),
+  /** Of a discovery. */
+  discovery_type: z.string().optional(),
+  spawned_count: z.int().optional(),
+  priority_boost: z.boolean().optional(),
+  discovered_at: Timestamp.optional(),
+  /** Of a ticket. */
+  task_count: z.int().optional(),
+  blocked_by: z.array(TicketId).optional(),
 });
 export type GraphNode = z.infer<typeof GraphNode>;
 

@@ -105,7 +105,7 @@ const BARE: Pick<
   blocks_count: 0,
 };
 
-const toTicketNode = (ticket: TicketRow, undone: ReadonlySet<TicketId>): GraphNode => ({
+const toTicketNode = (ticket: TicketRow, undone: ReadonlySet<TicketId>, taskCount: number): GraphNode => ({
   ...BARE,
   id: `ticket-${ticket.id}`,
   type: "ticket",
@@ -118,6 +118,8 @@ const toTicketNode = (ticket: TicketRow, undone: ReadonlySet<TicketId>): GraphNo
   is_blocked: ticket.is_blocked || ticket.blocked_by.some((id) => undone.has(id)),
   blocks_count: ticket.blocks.length,
   created_at: iso(ticket.created_at),
+  task_count: taskCount,
+  blocked_by: ticket.blocked_by,
 });
 
 const toDiscoveryNode = (found: DiscoveryRow): GraphNode => ({
@@ -131,6 +133,10 @@ const toDiscoveryNode = (found: DiscoveryRow): GraphNode => ({
   is_blocked: false,
   blocks_count: found.spawned_task_ids.length,
   created_at: iso(found.discovered_at),
+  discovery_type: found.discovery_type,
+  spawned_count: found.spawned_task_ids.length,
+  priority_boost: found.priority_boost,
+  discovered_at: found.discovered_at.toISOString(),
 });
 
 async function toGraph(
@@ -219,10 +225,11 @@ async function toGraph(
       })),
     ]),
   ];
+  const counts = new Map([...Map.groupBy(all, (task) => task.ticket_id)].map(([id, some]) => [id, some.length]));
   const undone = new Set(tickets.filter((ticket) => ticket.status !== "done").map((ticket) => ticket.id));
   return {
     nodes: [
-      ...tickets.map((ticket) => toTicketNode(ticket, undone)),
+      ...tickets.map((ticket) => toTicketNode(ticket, undone, counts.get(ticket.id) ?? 0)),
       ...shown.map(toNode),
       ...discoveries.map(toDiscoveryNode),
     ],
