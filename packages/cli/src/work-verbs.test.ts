@@ -48,6 +48,9 @@ test("a ticket, its tasks and their order", async ({ server }) => {
   expect(task).toMatch(new RegExp(`^after +${first.id}$`, "m"));
   expect(await read(server, "task", "cancel", second.id)).toBe(`${second.id} cancelled\n`);
   expect(await read(server, "task", "show", second.id)).toMatch(/^state +cancelled$/m);
+  expect(await read(server, "ticket", "block", ticket.id, "environment")).toMatch(/^state +backlog \(blocked\)$/m);
+  expect(await read(server, "ticket", "why", ticket.id)).toMatch(/^flag +environment$/m);
+  expect(await read(server, "ticket", "unblock", ticket.id)).toMatch(/^state +backlog$/m);
 });
 
 test("money: costs, budgets and prices", async ({ server }) => {

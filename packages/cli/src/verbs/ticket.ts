@@ -1,5 +1,5 @@
 /** drover ticket: what somebody wants done. */
-import { TicketStatus, type Ticket } from "@drover/contract";
+import { BlockedReason, TicketStatus, type Ticket } from "@drover/contract";
 import { takePositionals } from "../arguments.ts";
 import { connect } from "../connection.ts";
 import { toElapsed } from "../elapsed.ts";
@@ -11,13 +11,19 @@ import type { Arguments, Context, Verb } from "../verb.ts";
 const toState = (one: Ticket): string =>
   one.approval_status === "approved" ? (one.is_blocked ? `${one.status} (blocked)` : one.status) : one.approval_status;
 
+/** In the words of whatever blocked it. */
+function toCause(one: Ticket): string | null {
+  const { blocked_cause: cause } = one.context;
+  return one.is_blocked && typeof cause === "string" ? cause : one.blocked_reason;
+}
+
 function showTicket(context: Context, args: Arguments, one: Ticket): number {
   const fields = formatTexts(
     [
       ["ticket", one.id],
       ["title", one.title],
       ["state", toState(one)],
-      ["why", one.rejection_reason ?? one.blocked_reason],
+      ["why", one.rejection_reason ?? toCause(one)],
       ["priority", one.priority],
       ["project", one.project_id],
       ["wanted", one.description],
@@ -95,6 +101,34 @@ async function reject(context: Context, args: Arguments): Promise<number> {
   return showTicket(context, args, await connect(context, args).rejectTicket(call, { signal: context.signal }));
 }
 
+async function block(context: Context, args: Arguments): Promise<number> {
+  const [, ticket_id = "", wanted = ""] = takePositionals(ticket, args, 3, 3);
+  const reason = BlockedReason.safeParse(wanted).data;
+  if (reason === undefined) throw new UsageError(`a reason is ${BlockedReason.options.join(", ")}`, ticket.name);
+  const call = { params: { ticket_id }, body: { reason } };
+  return showTicket(context, args, await connect(context, args).blockTicket(call, { signal: context.signal }));
+}
+
+async function unblock(context: Context, args: Arguments): Promise<number> {
+  const [, ticket_id = ""] = takePositionals(ticket, args, 2, 2);
+  const call = { params: { ticket_id } };
+  return showTicket(context, args, await connect(context, args).unblockTicket(call, { signal: context.signal }));
+}
+
+/** Why nothing of it goes on. */
+async function why(context: Context, args: Arguments): Promise<number> {
+  const [, ticket_id = ""] = takePositionals(ticket, args, 2, 2);
+  const call = { params: { ticket_id } };
+  const found = await connect(context, args).detectBlocking(call, { signal: context.signal });
+  const page = { items: found.reasons, next_cursor: null };
+  printList(context, args, page, {
+    header: ["WHAT", "WHY"],
+    toRow: (one) => [one.kind, one.detail],
+    nothing: "Nothing stands in its way.",
+  });
+  return EXIT.ok;
+}
+
 const ACTIONS: Readonly<Record<string, (context: Context, args: Arguments) => Promise<number>>> = {
   create,
   list,
@@ -102,12 +136,16 @@ const ACTIONS: Readonly<Record<string, (context: Context, args: Arguments) => Pr
   move,
   approve,
   reject,
+  block,
+  unblock,
+  why,
 };
 
 export const ticket: Verb = {
   name: "ticket",
-  summary: "Create, list, move and approve tickets.",
-  usage: "create <title> | list | show <id> | move <id> <state> | approve <id> | reject <id> <reason>",
+  summary: "Create, list, move, approve and unblock tickets.",
+  usage:
+    "create <title> | list | show <id> | move <id> <state> | approve <id> | reject <id> <reason> | block <id> <reason> | unblock <id> | why <id>",
   isRemote: true,
   flags: [
     { name: "project", value: "id", doc: "The project." },

@@ -3,7 +3,7 @@ import type { Ticket } from "@drover/contract";
 import { TICKET_MOVES } from "@drover/contract/views";
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
-import { Check, Lock, Plus, X } from "lucide-react";
+import { Check, Lock, LockOpen, Plus, X } from "lucide-react";
 import { lazy, Suspense, useState } from "react";
 import { client } from "../data/client.ts";
 import { formatDay } from "../data/format.ts";
@@ -60,7 +60,12 @@ function Opened({ ticket }: { readonly ticket: Ticket }) {
         </>
       }
       actions={mayOperate && <TicketActions ticket={ticket} />}
-      note={<Approval ticket={ticket} mayOperate={mayOperate} />}
+      note={
+        <>
+          <Approval ticket={ticket} mayOperate={mayOperate} />
+          <Blocked ticket={ticket} mayOperate={mayOperate} />
+        </>
+      }
     >
       {ticket.description !== null && ticket.description !== "" && (
         <div className="max-w-3xl text-sm">
@@ -170,6 +175,33 @@ function Approval({ ticket, mayOperate }: { readonly ticket: Ticket; readonly ma
             <Check size={13} /> Approve
           </Button>
         </>
+      )}
+    </div>
+  );
+}
+
+/** What stopped work on it, in the words of whatever did, and the way on once that is out of the way. */
+function Blocked({ ticket, mayOperate }: { readonly ticket: Ticket; readonly mayOperate: boolean }) {
+  const unblock = useMutation({
+    mutationFn: () => client.unblockTicket({ params: { ticket_id: ticket.id } }),
+    onSuccess: readWork,
+    onError: (error) => notify.bad(`Not unblocked: ${error.message}`),
+  });
+  if (!ticket.is_blocked) return null;
+  const { blocked_cause: cause } = ticket.context;
+  return (
+    <div
+      role="region"
+      aria-label="Blocked"
+      className="mt-2 flex flex-wrap items-center gap-3 rounded-xl border border-wait bg-wait-soft px-4 py-2.5"
+    >
+      <p className="min-w-0 flex-1 basis-64 text-sm break-words text-wait-ink">
+        {typeof cause === "string" ? cause : `No work on it begins: ${ticket.blocked_reason ?? "blocked"}.`}
+      </p>
+      {mayOperate && (
+        <Button size="small" look="live" disabled={unblock.isPending} onClick={() => unblock.mutate()}>
+          <LockOpen size={13} /> Unblock
+        </Button>
       )}
     </div>
   );
