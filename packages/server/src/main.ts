@@ -292,6 +292,7 @@ async function openServer(options: ServerOptions, cleanup: ReturnType<typeof ope
     host,
     instance,
     adopted: new Set(),
+    making: new Map(),
     webhooks: openWebhookPost({
       resolver: options.resolver ?? systemResolver,
       judge: openWebhookJudge(config, () => deps.egress.own()),
@@ -377,6 +378,7 @@ async function openServer(options: ServerOptions, cleanup: ReturnType<typeof ope
   cleanup.add(async () => {
     stopping.abort();
     await Promise.all([...loops.values()].map((loop) => loop.done));
+    await Promise.all([...deps.making.values()].map((making) => making.done));
     await tell("monitoring.stopped", { host });
   });
   const watching = passes.filter(({ isMonitoring }) => isMonitoring === true);

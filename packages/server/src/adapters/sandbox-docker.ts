@@ -158,7 +158,7 @@ class DockerSandboxes implements SandboxProvider {
     for (const { Names: names, Labels: labels } of found) {
       const key = names.map((name) => name.replace(/^\/?drover-/, "")).find((name) => name.startsWith(WARM));
       const [host, process] = parseOwner(labels)?.split("/") ?? [];
-      if (key !== undefined && host === hostname() && !(await isNamedAlive(process ?? ""))) await this.#remove(key);
+      if (key !== undefined && host === hostname() && !isNamedAlive(process ?? "")) await this.#remove(key);
     }
   }
 

@@ -30,7 +30,7 @@ import { connectInside } from "./local/connect-inside.ts";
 import { findBubblewrap, type BubblewrapOptions } from "./local/find-bubblewrap.ts";
 import { openLaunch, SHOWN } from "./local/launch.ts";
 import { openNotes } from "./local/notes.ts";
-import { listPlaces, readNote, toPlace, type Note, type Place } from "./local/places.ts";
+import { listPlaces, readNote, readNotedProcess, toPlace, type Note, type Place } from "./local/places.ts";
 import { listPlainProcesses } from "./local/plain-processes.ts";
 import {
   findAlive,
@@ -85,6 +85,7 @@ export async function openLocalProvider(options: LocalOptions): Promise<SandboxP
   const findStrangers = openStrangers();
   const watchdogs = new Map<string, () => void>();
   const ensuring = new Map<string, Promise<SandboxRef>>();
+  const closing = new AbortController();
 
   /** Plain processes see this machine's files; as root through mounts, because their uid cannot walk to the data directory. */
   const toSeen = (key: string): Mounts => {
@@ -93,7 +94,7 @@ export async function openLocalProvider(options: LocalOptions): Promise<SandboxP
   };
   const placeOf = (key: string) => toPlace(options.base, key, isPlain ? toSeen(key) : undefined);
   const groupName = (key: string) => `drover-${key}`;
-  const findPid = async (place: Place) => findAlive(await readFile(place.process, "utf8").catch(() => ""));
+  const findPid = (place: Place) => findAlive(readNotedProcess(place));
   const openNotedGroup = async (key: string, note: Note | undefined): Promise<Cgroup | undefined> =>
     groups?.open(note?.group ?? groupName(key));
   const openGroup = async (key: string): Promise<Cgroup | undefined> =>
@@ -106,7 +107,7 @@ export async function openLocalProvider(options: LocalOptions): Promise<SandboxP
   const ensureEtc = openShownEtc(join(runtime.directory, "etc"));
 
   const residentsOf = async (place: Place): Promise<readonly Resident[]> => {
-    const [pid, note] = [await findPid(place), await readNote(place)];
+    const [pid, note] = [findPid(place), await readNote(place)];
     const below = pid === undefined ? [] : listResidents(pid);
     return isPlain && note !== undefined ? listPlainProcesses(note, pid, below) : below;
   };
@@ -139,12 +140,11 @@ export async function openLocalProvider(options: LocalOptions): Promise<SandboxP
     const seen = new Map<number, string>();
     const group = await openGroup(place.key);
     return killAll(async () => {
-      const pid = await findPid(place);
+      const pid = findPid(place);
       const found = [...(await pidsOf(place)), ...((await group?.pids()) ?? [])];
       for (const one of [...(pid === undefined ? [] : [pid]), ...found])
         if (!seen.has(one)) seen.set(one, await readFile(`/proc/${one}/stat`, "utf8").catch(() => ""));
-      const alive = await Promise.all([...seen.values()].map(findAlive));
-      return alive.flatMap((one) => one ?? []);
+      return [...seen.values()].flatMap((stat) => findAlive(stat) ?? []);
     });
   };
 
@@ -154,8 +154,8 @@ export async function openLocalProvider(options: LocalOptions): Promise<SandboxP
     let isUp = false;
     // Whether it answers is for whoever asked.
     answered.catch(() => undefined).finally(() => (isUp = true));
-    for (let outer = await findPid(place); ; outer = await findPid(place)) {
-      const isOwner = outer !== undefined && (await readKernelUids(outer)).includes(note.uid);
+    for (let outer = findPid(place); ; outer = findPid(place)) {
+      const isOwner = outer !== undefined && readKernelUids(outer).includes(note.uid);
       if (outer !== undefined && (isOwner || isUp)) return (await findStrangers(note.uid, outer)).length > 0;
       if (isUp) return false;
       await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
@@ -166,7 +166,7 @@ export async function openLocalProvider(options: LocalOptions): Promise<SandboxP
     const place = placeOf(spec.key);
     const known = await readNote(place);
     const ref: SandboxRef = { key: spec.key, id: spec.key, labels: known?.labels ?? spec.labels };
-    if (known !== undefined && (await findPid(place)) !== undefined) {
+    if (known !== undefined && findPid(place) !== undefined) {
       if (!watchdogs.has(spec.key)) watch(place, known);
       return ref;
     }
@@ -265,7 +265,7 @@ export async function openLocalProvider(options: LocalOptions): Promise<SandboxP
     },
     isReady: async (warm, signal, isTaken) => {
       // Whoever takes it asks it at once: that it lives is enough, and nothing has ever run in it.
-      if (isTaken) return (await findPid(warm)) !== undefined;
+      if (isTaken) return findPid(warm) !== undefined;
       await callControl(warm, { op: "status" }, AbortSignal.any([signal, AbortSignal.timeout(STATUS_LIMIT_MS)]));
       return true;
     },
@@ -278,7 +278,7 @@ export async function openLocalProvider(options: LocalOptions): Promise<SandboxP
     try {
       const ref = await create({ key, labels: {}, limits: TEST_LIMITS, env: {} }, signal);
       const { place, note } = await require(ref);
-      const uids = await Promise.all((await residentsOf(place)).map(({ pid }) => readKernelUids(pid)));
+      const uids = (await residentsOf(place)).map(({ pid }) => readKernelUids(pid));
       const argv = toSelfTestArgv(dirname(options.base));
       let output = "";
       for await (const event of execInside(place, note, { argv }, signal))
@@ -290,15 +290,17 @@ export async function openLocalProvider(options: LocalOptions): Promise<SandboxP
     }
   };
 
-  /** Once per start and only when a sandbox is to be made: whoever just lists or removes need not wait for it. */
+  /** Once per start and only when a sandbox is to be made: whoever just lists or removes need not wait for it. Whoever gives up leaves it to
+   *  the others. */
   let tested: Promise<void> | undefined;
-  const ensureTested = (signal: AbortSignal): Promise<void> => {
-    if (isPlain) return Promise.resolve();
-    tested ??= testIsolation(signal).catch((error: unknown) => {
+  const ensureTested = async (signal: AbortSignal): Promise<void> => {
+    if (isPlain) return;
+    tested ??= testIsolation(closing.signal).catch((error: unknown) => {
       tested = undefined;
       throw error;
     });
-    return tested;
+    await tested;
+    signal.throwIfAborted();
   };
 
   const snapshotPath = (name: string) => {
@@ -345,7 +347,7 @@ export async function openLocalProvider(options: LocalOptions): Promise<SandboxP
   const removeUnowned = async (): Promise<void> => {
     for (const { key } of await listPlaces(options.base)) {
       const [, owner] = OWNED.exec(key) ?? [];
-      if (owner !== undefined && !(await isNamedAlive(owner))) await destroy({ key });
+      if (owner !== undefined && !isNamedAlive(owner)) await destroy({ key });
     }
   };
   await removeUnowned();
@@ -407,7 +409,7 @@ export async function openLocalProvider(options: LocalOptions): Promise<SandboxP
       const place = placeOf(ref.key);
       const note = await readNote(place);
       if (note === undefined) return undefined;
-      const [pid, group] = [await findPid(place), await openNotedGroup(ref.key, note)];
+      const [pid, group] = [findPid(place), await openNotedGroup(ref.key, note)];
       const oomKills = await countOomKills(ref.key, group);
       const standing = { place, note, pid, group, oomKills, residents: () => residentsOf(place) };
       return report(standing, { groups, isPlain, isRoot }, () => loadEnded(place, signal));
@@ -445,7 +447,9 @@ export async function openLocalProvider(options: LocalOptions): Promise<SandboxP
     },
     destroy,
     close: async () => {
+      closing.abort(new Error("the server stops"));
       await pool.close();
+      await tested?.catch(() => undefined);
       await disks.close();
       for (const stop of watchdogs.values()) stop();
     },

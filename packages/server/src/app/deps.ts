@@ -1,5 +1,5 @@
 /** What use cases are given: ports and the few open things of this process. */
-import type { Config, ResolvedResources } from "@drover/contract";
+import type { Config, ResolvedResources, SandboxId } from "@drover/contract";
 import type { AgentPackages } from "../ports/agent-packages.ts";
 import type { BlobStore } from "../ports/blob.ts";
 import type { ConversationSource } from "../ports/conversation-source.ts";
@@ -46,6 +46,8 @@ export interface Deps extends EventLogDeps {
   readonly instance: string;
   /** Sandboxes this process has opened its gate for. */
   readonly adopted: Set<string>;
+  /** Sandboxes that this process is making, and how to leave off. */
+  readonly making: Map<SandboxId, { readonly done: Promise<void>; readonly end: () => void }>;
   readonly judge: Judge;
   /** Undefined: nobody can be asked for what webhooks of agent servers did not bring. */
   readonly conversations: ConversationSource | undefined;

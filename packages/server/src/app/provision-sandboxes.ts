@@ -14,11 +14,18 @@ import { toSpec } from "./sandbox-key.ts";
 import { ensureWorker, toWorkerCommand } from "./worker-command.ts";
 import { changeState, writeSandboxEvents } from "./change-state.ts";
 
-const PARALLEL = 4;
+/** Made at the same time. One that takes minutes holds up nobody while others have a place. */
+const AT_ONCE = 8;
 /** Stands where a token would: the real one is attached outside of the sandbox. */
 const NO_TOKEN = "attached-outside";
 
-async function tellStep<T>(deps: Deps, id: SandboxId, name: string, work: () => Promise<T>): Promise<T> {
+async function tellStep<T>(
+  deps: Deps,
+  { id, signal }: { readonly id: SandboxId; readonly signal: AbortSignal },
+  name: string,
+  work: () => Promise<T>,
+): Promise<T> {
+  signal.throwIfAborted();
   const startedMs = deps.clock.now().getTime();
   const tell = (status: string, more: Readonly<Record<string, string>> = {}) =>
     writeSandboxEvents(deps, id, (row) => [
@@ -32,7 +39,8 @@ async function tellStep<T>(deps: Deps, id: SandboxId, name: string, work: () => 
     await tell("done");
     return result;
   } catch (error) {
-    await tell("failed", { error: error instanceof Error ? error.message : String(error) });
+    // One that is not wanted any more has not failed; one that the server leaves as it stops is made by the next.
+    if (!signal.aborted) await tell("failed", { error: error instanceof Error ? error.message : String(error) });
     throw error;
   }
 }
@@ -46,6 +54,7 @@ export async function admitWorker(
 ): Promise<Readonly<Record<string, string>>> {
   const token = deps.ids.secret("sandbox");
   await insertSandboxToken(deps.db, hashSecret(token), row.id, row.generation, "worker");
+  deps.adopted.add(ref.key);
   const directory = provider.capabilities.socketDirectory ? provider.socketDirectory(ref) : undefined;
   if (directory === undefined) return { SANDBOX_ID: row.id, CALLBACK_URL: deps.address(), SANDBOX_TOKEN: token };
   await deps.gate.open(row.id, directory, token);
@@ -64,13 +73,14 @@ async function provision(deps: Deps, id: SandboxId, signal: AbortSignal): Promis
     ...toSpec(deps.installation, row),
     ...(await findAgentMounts(deps, provider, row)),
   });
-  const ref = await tellStep(deps, id, "environment", () => provider.ensure(spec, signal));
+  const ref = await tellStep(deps, { id, signal }, "environment", () => provider.ensure(spec, signal));
   if (row.repo !== null || row.branch !== null)
-    await tellStep(deps, id, "repository", () => fillWorkspace(deps, provider, ref, row, signal));
-  if (row.spec["resume_from"] !== undefined) await tellStep(deps, id, "resume", () => prepareResume(deps, row, signal));
+    await tellStep(deps, { id, signal }, "repository", () => fillWorkspace(deps, provider, ref, row, signal));
+  if (row.spec["resume_from"] !== undefined)
+    await tellStep(deps, { id, signal }, "resume", () => prepareResume(deps, row, signal));
   const info = await provider.info(ref, signal);
   if (info === undefined) throw new AppError("sandbox.unavailable", "the sandbox ended as soon as it was made");
-  await tellStep(deps, id, "worker", async () => {
+  await tellStep(deps, { id, signal }, "worker", async () => {
     const env = {
       ...(await admitWorker(deps, provider, ref, row)),
       ...toIsolationEnv(info),
@@ -87,6 +97,7 @@ async function provisionOrFail(deps: Deps, id: SandboxId, signal: AbortSignal): 
   try {
     await provision(deps, id, signal);
   } catch (error) {
+    if (signal.aborted) return;
     // Expected: the provider refuses or is away, or the sandbox was ended meanwhile. The row tells which.
     deps.log.warn("sandbox.provision_failed", { sandbox: id, reason: String(error) });
     const row = await loadSandbox.maybe(deps.db, id);
@@ -95,10 +106,25 @@ async function provisionOrFail(deps: Deps, id: SandboxId, signal: AbortSignal): 
   }
 }
 
+function startMaking(deps: Deps, id: SandboxId, signal: AbortSignal): void {
+  const unwanted = new AbortController();
+  const done = provisionOrFail(deps, id, AbortSignal.any([signal, unwanted.signal]))
+    // Expected: the database is away. It is claimed again when its lease has run out.
+    .catch((error: unknown) => deps.log.warn("sandbox.provision_untold", { sandbox: id, reason: String(error) }))
+    .finally(() => {
+      deps.making.delete(id);
+      deps.wake("provision-sandboxes");
+      deps.wake("reap-sandboxes");
+    });
+  deps.making.set(id, { done, end: () => unwanted.abort(new Error("the sandbox has ended")) });
+}
+
+/** Begins what can be begun and waits for none of it: whoever comes next would wait for the slowest. */
 export async function provisionSandboxesOnce(deps: Deps, signal: AbortSignal): Promise<{ claimed: number }> {
-  const claimed = await claimUnmade(deps.db, deps.instance, deps.host, deps.providers.names, PARALLEL);
-  await Promise.all(claimed.map(({ id }) => provisionOrFail(deps, id, signal)));
-  // More may wait than one pass takes.
-  if (claimed.length === PARALLEL) return provisionSandboxesOnce(deps, signal);
+  const { db, instance, host, making, providers } = deps;
+  if (making.size >= AT_ONCE) return { claimed: 0 };
+  const limit = AT_ONCE - making.size;
+  const claimed = await claimUnmade(db, { owner: instance, host }, providers.names, [...making.keys()], limit);
+  for (const { id } of claimed) startMaking(deps, id, signal);
   return { claimed: claimed.length };
 }

@@ -27,6 +27,7 @@ async function reap(deps: Deps, id: SandboxId, signal: AbortSignal): Promise<voi
   await provider.destroy(ref, signal);
   await deps.gate.close(id);
   await closeEgress(deps, id);
+  deps.adopted.delete(ref.key);
   await writeWithEvents(deps, async (tx, append) => {
     const [locked] = await lockSandboxes(tx, [id]);
     if (locked === undefined || locked.closed_at !== null) return;
@@ -63,6 +64,12 @@ export async function reapSandboxesOnce(deps: Deps, signal: AbortSignal): Promis
   const ended = await listOpen(deps.db, deps.host, FINAL, BATCH);
   let reaped = 0;
   for (const { id } of ended) {
+    const making = deps.making.get(id);
+    if (making !== undefined) {
+      // What is still being made would stand again. Whoever makes it calls when nothing is added any more.
+      making.end();
+      continue;
+    }
     // Expected: the provider is away. The row stays open, so the next pass tries again.
     await reap(deps, id, signal).then(
       () => (reaped += 1),

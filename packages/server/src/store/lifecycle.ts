@@ -16,17 +16,23 @@ export const loadInstallation = query(
 
 const IdRow = z.object({ id: SandboxId });
 
-/** Takes sandboxes that wait to be made, or whose maker has fallen silent. A machine-bound one stays with its machine. */
+/** Takes sandboxes that wait to be made, or whose maker has fallen silent. A machine-bound one stays with its machine. `making`: those that
+ *  the caller is making, however long that takes. */
 export const claimUnmade = query(
   "sandboxes.claim_unmade",
   IdRow,
-  ["server", "host", ["local"], 4],
-  (owner: string, host: string, providers: readonly string[], limit: number) => sql`
+  [{ owner: "server", host: "host" }, ["local"], [SAMPLE_ID], 4],
+  (
+    { owner, host }: { readonly owner: string; readonly host: string },
+    providers: readonly string[],
+    making: readonly SandboxId[],
+    limit: number,
+  ) => sql`
   update sandboxes s set lease_owner = ${owner}, lease_until = now() + make_interval(secs => ${LEASE_SECONDS}), host = ${host}
   from (
     select id from sandboxes
     where closed_at is null and state in ('pending', 'creating') and provisioned_at is null and provider = any(${providers}::text[])
-      and (lease_until is null or lease_until < now()) and (host is null or host = ${host})
+      and (lease_until is null or lease_until < now()) and (host is null or host = ${host}) and id <> all(${making}::text[])
     order by created_at, id limit ${limit} for update skip locked) as waiting
   where s.id = waiting.id returning s.id`,
 );
@@ -55,13 +61,13 @@ export const forgetProvisioned = command(
   where id = ${id}`,
 );
 
-/** Sandboxes of this machine in the given states that are not gone yet. */
+/** Sandboxes of this machine in the given states that are not gone yet; also those that nobody has begun to make. */
 export const listOpen = query(
   "sandboxes.list_open",
   IdRow,
   ["host", ["running"], 100],
   (host: string, states: readonly SandboxState[], limit: number) => sql`
-  select id from sandboxes where closed_at is null and provider <> 'external' and host = ${host} and state = any(${states}::text[])
+  select id from sandboxes where closed_at is null and provider <> 'external' and (host = ${host} or host is null) and state = any(${states}::text[])
   order by id limit ${limit}`,
 );
 

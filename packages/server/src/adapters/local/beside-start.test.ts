@@ -45,7 +45,7 @@ test("a sandbox whose disk cannot be mounted is none: it is refused with the rea
     message: expect.stringMatching(/did not start.*mount/s),
   });
   const noted = await read(keys.at(-1) ?? "", "process").catch(() => "");
-  await untilFact("it has ended", async () => (await findAlive(noted)) === undefined);
+  await untilFact("it has ended", () => findAlive(noted) === undefined);
 });
 
 test("the first command finds the sandbox's own disk, and not what was shown before it came", async () => {
@@ -80,7 +80,7 @@ test("no two have a uid in common, also when something else on this machine has 
   expect(uids).not.toContain(taken);
   // And nothing is left of the one that had it.
   for (const { key } of refs) {
-    const outer = (await findAlive(await readFile(join(folder, "sandboxes", key, "process"), "utf8"))) ?? 0;
+    const outer = findAlive(await readFile(join(folder, "sandboxes", key, "process"), "utf8")) ?? 0;
     expect(listResidents(outer).length).toBeGreaterThanOrEqual(2);
   }
 });

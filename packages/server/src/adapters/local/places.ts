@@ -1,4 +1,5 @@
 /** Where a local sandbox lives on the host, and what is noted about it there. */
+import { readFileSync } from "node:fs";
 import { mkdir, readFile, readdir, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
@@ -58,6 +59,16 @@ export function toPlace(base: string, key: string, seen?: Mounts): Place {
 }
 
 const notePath = (place: Place) => join(place.root, "note.json");
+
+/** What is noted of its outermost process. In one go, because it is asked for again and again while a sandbox starts. Expected: it is not
+ *  noted yet. */
+export function readNotedProcess(place: Place): string {
+  try {
+    return readFileSync(place.process, "utf8");
+  } catch {
+    return "";
+  }
+}
 
 /** Undefined for a place that was never finished. */
 export async function readNote(place: Place): Promise<Note | undefined> {

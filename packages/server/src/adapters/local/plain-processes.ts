@@ -14,7 +14,7 @@ const readMemory = async (pid: number) => {
 };
 
 async function isMarked(pid: number, note: Note): Promise<boolean> {
-  if (note.uid !== null) return (await readKernelUids(pid)).includes(note.uid);
+  if (note.uid !== null) return readKernelUids(pid).includes(note.uid);
   // Expected: a process of somebody else, whose environment is not ours to read.
   const environ = await readFile(`/proc/${pid}/environ`, "utf8").catch(() => "");
   return environ.split("\0").includes(`${PLAIN_MARK}=${note.key}`);

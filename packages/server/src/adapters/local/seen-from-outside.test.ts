@@ -27,7 +27,7 @@ beforeAll(async () => {
   ref = await opened.provider.ensure({ key, labels: {}, limits: LIMITS, env: {} }, signal);
   info = await opened.provider.info(ref, signal);
   const noted = await readFile(join(opened.folder, "sandboxes", key, "process"), "utf8");
-  const outer = (await findAlive(noted)) ?? 0;
+  const outer = findAlive(noted) ?? 0;
   pids = [outer, ...listResidents(outer).map(({ pid }) => pid)];
 });
 afterAll(async () => {
@@ -47,7 +47,7 @@ test("it has a namespace of its own of every kind", async () => {
 test("no process of it is root to the kernel, or could ever have a capability", async () => {
   expect(pids.length).toBeGreaterThanOrEqual(3);
   for (const pid of pids) {
-    for (const uid of await readKernelUids(pid)) expect(uid).toBeGreaterThan(isRoot ? 10_000 : 0);
+    for (const uid of readKernelUids(pid)) expect(uid).toBeGreaterThan(isRoot ? 10_000 : 0);
     // Of an ordinary user the kernel gives bubblewrap outside a bounding set that it cannot use.
     const sets = isRoot || pid !== pids[0] ? ["CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"] : ["CapPrm", "CapEff"];
     for (const set of sets) expect(await readField(pid, "status", set), set).toMatch(/^0+$/);
