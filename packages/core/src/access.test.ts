@@ -30,6 +30,9 @@ test.for([
   const limits = { heartbeatMs: 30_000, deadMs: 120_000 };
   expect(decideHealth(state, new Date(0), new Date(ageMs), limits)).toBe(health);
   expect(decideHealth(state, null, new Date(ageMs), limits)).toBe("unknown");
+  // Who is not heard is not known to be quiet.
+  const quiet = decideHealth(state, new Date(0), new Date(ageMs), limits, "stuck");
+  expect(quiet).toBe(health === "alive" ? "stuck" : health);
   // Who may be silent for longer is not called dead before.
   const patient = decideHealth("running", new Date(0), new Date(ageMs), { heartbeatMs: 60_000, deadMs: 300_000 });
   expect(patient).toBe(ageMs < 90_000 ? "alive" : "late");

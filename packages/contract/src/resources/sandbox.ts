@@ -23,7 +23,8 @@ export type SandboxState = z.infer<typeof SandboxState>;
 
 export const TERMINAL_SANDBOX_STATES: ReadonlySet<SandboxState> = new Set(["cancelled", "failed", "terminated"]);
 
-export const Health = z.enum(["unknown", "alive", "late", "dead"]);
+/** Derived at every look: how long ago its worker was heard, and whether one that is heard does nothing (`idle`, `stuck`). */
+export const Health = z.enum(["unknown", "alive", "idle", "stuck", "late", "dead"]);
 export type Health = z.infer<typeof Health>;
 
 export const Provider = z.enum(["external", "local", "docker", "daytona", "kubernetes", "remote"]);

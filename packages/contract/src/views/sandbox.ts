@@ -1,10 +1,17 @@
 /** (sandbox, event) -> sandbox: keeps a listed sandbox true between two readings of the list. */
-import { SandboxState, type Sandbox } from "../resources/sandbox.ts";
+import { SandboxState, type Health, type Sandbox } from "../resources/sandbox.ts";
 import type { LogEvent } from "./log-event.ts";
 import { readNumber, readText } from "./log-event.ts";
 
 const HEARTBEATS: ReadonlySet<string> = new Set(["agent.heartbeat", "spec.heartbeat", "heartbeat"]);
 const ENDED: ReadonlySet<SandboxState> = new Set(["completed", "cancelled", "failed", "terminated"]);
+
+/** A beat says that a worker is there, and not that it moves. */
+function toHealth(health: Health, eventType: string, isHeartbeat: boolean): Health {
+  const isQuiet = health === "idle" || health === "stuck";
+  const isSign = isHeartbeat ? !isQuiet : isQuiet && eventType.startsWith("agent.");
+  return isSign ? "alive" : health;
+}
 
 /** Global `seq` is asked for beside the event: an event older than what the sandbox already counts changes nothing. */
 export function foldSandbox(sandbox: Sandbox, event: LogEvent & { readonly seq: number }): Sandbox {
@@ -29,7 +36,7 @@ export function foldSandbox(sandbox: Sandbox, event: LogEvent & { readonly seq: 
     last_event_type: event.event_type,
     last_event_at: event.created_at,
     last_heartbeat_at: isHeartbeat ? event.created_at : sandbox.last_heartbeat_at,
-    health: isHeartbeat ? "alive" : sandbox.health,
+    health: toHealth(sandbox.health, event.event_type, isHeartbeat),
     started_at: sandbox.started_at ?? (state === "running" ? event.created_at : null),
     ended_at: ENDED.has(state) ? (sandbox.ended_at ?? event.created_at) : null,
   };

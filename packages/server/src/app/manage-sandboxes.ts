@@ -40,7 +40,7 @@ import { insertSandboxRow } from "./insert-sandbox.ts";
 import { pickProject } from "./manage-projects.ts";
 import { requireReadable } from "./repo-address.ts";
 import { inheritSandbox, prepareResume, type ResumedSandbox } from "./resume-run.ts";
-import { toSandbox } from "./view-sandbox.ts";
+import { toSandbox, viewSandbox, viewSandboxes } from "./view-sandbox.ts";
 
 const toWorkerEnv = (deps: Deps, id: SandboxId, token: string) => ({
   SANDBOX_ID: id,
@@ -146,7 +146,7 @@ function toAppended(row: SandboxRow, events: readonly EventRow[]): SandboxRow {
 export async function getSandbox(deps: Deps, id: SandboxId): Promise<Sandbox> {
   const row = await loadSandbox.maybe(deps.db, id);
   if (row === undefined) throw new AppError("sandbox.not_found");
-  return toSandbox(row, deps);
+  return viewSandbox(deps, row);
 }
 
 /** With the pull request of its branch. */
@@ -190,7 +190,7 @@ export async function pageSandboxes(deps: Deps, actor: Person, query: SandboxQue
   });
   const items = rows.slice(0, query.limit);
   return {
-    items: items.map((row) => toSandbox(row, deps)),
+    items: await viewSandboxes(deps, items),
     next_cursor: rows.length > query.limit ? (items.at(-1)?.id ?? null) : null,
   };
 }

@@ -107,11 +107,17 @@ test("an idle agent is nudged once, and stopped only if that does not move it", 
     await one.post(beat("idle"));
   }
   await superviseRunsOnce(later(server, 0));
+  expect((await stateOf(server, lazy.id)).health).toBe("idle");
+  expect((await server.call("GET", "/sandboxes?limit=2")).body.items).toMatchObject([
+    { id: brave.id, health: "idle" },
+    { id: lazy.id, health: "idle" },
+  ]);
   await superviseRunsOnce(later(server, 0));
   expect(await messagesOf(server, lazy)).toMatchObject([{ message_type: "guardian_nudge", sender: "guardian" }]);
   await brave.post({ event_type: "agent.tool_use", event_data: { turn: 2, tool: "Read", tool_use_id: "r" } });
   await superviseRunsOnce(later(server, 0.4));
   expect(await stateOf(server, lazy.id)).toMatchObject({ state: "running" });
+  expect(await stateOf(server, brave.id)).toMatchObject({ state: "running", health: "alive" });
   // Six minutes on, both still beat.
   const beats = sql`update sandboxes set last_contact_at = now() + interval '6 minutes' where id = any(${[lazy.id, brave.id]}::text[])`;
   await server.db.query(beats);

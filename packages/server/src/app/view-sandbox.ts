@@ -2,12 +2,17 @@
 import { decideHealth } from "@drover/core";
 import type { Sandbox } from "@drover/contract";
 import type { SandboxRow } from "../store/sandboxes.ts";
+import { listQuiet } from "../store/supervision.ts";
 import type { Deps } from "./deps.ts";
 import { toWatchLimits } from "./watch-limits.ts";
 
 const iso = (date: Date | null) => date?.toISOString() ?? null;
 
-export const toSandbox = (row: SandboxRow, { clock, config }: Pick<Deps, "clock" | "config">): Sandbox => ({
+export const toSandbox = (
+  row: SandboxRow,
+  { clock, config }: Pick<Deps, "clock" | "config">,
+  quiet?: "idle" | "stuck",
+): Sandbox => ({
   id: row.id,
   project_id: row.project_id,
   task_id: row.task_id,
@@ -26,7 +31,7 @@ export const toSandbox = (row: SandboxRow, { clock, config }: Pick<Deps, "clock"
   network: row.network,
   resources: row.provider === "external" ? null : row.resources,
   enforced_by: row.enforced_by,
-  health: decideHealth(row.state, row.last_contact_at, clock.now(), toWatchLimits(config)),
+  health: decideHealth(row.state, row.last_contact_at, clock.now(), toWatchLimits(config), quiet),
   cost_usd: row.priced_calls === 0 && row.unpriced_calls > 0 ? null : row.cost_usd,
   unpriced_calls: row.unpriced_calls,
   tokens: {
@@ -47,3 +52,18 @@ export const toSandbox = (row: SandboxRow, { clock, config }: Pick<Deps, "clock"
   started_at: iso(row.started_at),
   ended_at: iso(row.ended_at),
 });
+
+async function findQuiet({ db }: Pick<Deps, "db">, rows: readonly SandboxRow[]) {
+  const running = rows.filter(({ state }) => state === "running").map(({ id }) => id);
+  const found = running.length === 0 ? [] : await listQuiet(db, running);
+  return new Map(found.map((one) => [one.sandbox_id, one.condition]));
+}
+
+/** With what supervision found of them. */
+export async function viewSandboxes(deps: Deps, rows: readonly SandboxRow[]): Promise<Sandbox[]> {
+  const quiet = await findQuiet(deps, rows);
+  return rows.map((row) => toSandbox(row, deps, quiet.get(row.id)));
+}
+
+export const viewSandbox = async (deps: Deps, row: SandboxRow): Promise<Sandbox> =>
+  toSandbox(row, deps, (await findQuiet(deps, [row])).get(row.id));

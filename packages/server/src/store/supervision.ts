@@ -109,6 +109,16 @@ export const saveCondition = query(
   returning sandbox_id`,
 );
 
+/** Which of these beat and do nothing, as it was noted at the last look. */
+export const listQuiet = query(
+  "supervision.list_quiet",
+  z.object({ sandbox_id: SandboxId, condition: z.enum(["idle", "stuck"]) }),
+  [[SAMPLE_ID]],
+  (ids: readonly SandboxId[]) => sql`
+  select sandbox_id, condition from supervision where sandbox_id = any(${ids}::text[]) and condition in ('idle', 'stuck')
+  order by sandbox_id limit 10000`,
+);
+
 /** One nudge per spell, whoever looks: false when another replica has just given it. */
 export const claimNudge = query(
   "supervision.claim_nudge",
