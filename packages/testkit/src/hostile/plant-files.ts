@@ -49,6 +49,19 @@ export const PLANT_FILES: readonly Attempt[] = [
     },
   },
   {
+    title: "an upload to a name that is a link leaves alone what the link leads to",
+    fails: async (given) => {
+      const ref = await given.attacker();
+      const cwd = await given.directory(ref);
+      await given.shell(ref, "echo mine > ~/kept; ln -s ~/kept link; ln -s ~/made-by-link dangling", cwd);
+      for (const name of ["link", "dangling"])
+        await given.provider
+          .upload(ref, `${cwd}/${name}`, Buffer.from("changed"), {}, given.signal)
+          .catch(() => undefined);
+      expect(await given.shell(ref, "cat ~/kept; test -e ~/made-by-link || echo none")).toBe("mine\nnone\n");
+    },
+  },
+  {
     title: "a link that changes while an upload runs never leads out of the sandbox",
     fails: async (given) => {
       const ref = await given.attacker();
