@@ -1,6 +1,6 @@
 /** Runs one process for the server: its streams as frames, its end as the last one, its whole group killed with the connection. */
 import { spawn, spawnSync, type ChildProcess } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import type { Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -73,7 +73,15 @@ export function runDetached(
   };
 }
 
-export function runProcess(socket: Socket, request: ExecRequest, env: NodeJS.ProcessEnv): (frame: Frame) => void {
+/** An error of the start would name the program. */
+function requireDirectory(request: ExecRequest): ExecRequest {
+  const { cwd } = request;
+  if (cwd === undefined || existsSync(`${cwd}/.`)) return request;
+  return { ...request, argv: ["/bin/sh", "-c", 'echo "$0: no such directory" >&2; exit 126', cwd], cwd: "/" };
+}
+
+export function runProcess(socket: Socket, asked: ExecRequest, env: NodeJS.ProcessEnv): (frame: Frame) => void {
+  const request = requireDirectory(asked);
   const scratch = request.terminal === undefined ? undefined : mkdtempSync(join(tmpdir(), "tty-"));
   const ttyFile = join(scratch ?? "", "name");
   const [program = "", ...args] = scratch === undefined ? request.argv : toTerminalArgv(request, ttyFile);

@@ -69,7 +69,9 @@ const end = (code, signal) => {
   process.stdout.write("", () => process.stderr.write(told, () => process.exit(0)));
 };
 const env = { ...process.env, ...order.env };
-const child = spawn(order.argv[0], order.argv.slice(1), { cwd: order.cwd, env, detached: true, stdio: "pipe" });
+const isAway = !require("node:fs").existsSync(order.cwd + "/.");
+if (isAway) order.argv = ["/bin/sh", "-c", 'echo "$0: no such directory" >&2; exit 126', order.cwd];
+const child = spawn(order.argv[0], order.argv.slice(1), { cwd: isAway ? "/" : order.cwd, env, detached: true, stdio: "pipe" });
 const kill = () => {
   try {
     process.kill(-child.pid, "SIGKILL");

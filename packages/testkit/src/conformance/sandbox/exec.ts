@@ -58,6 +58,17 @@ export const EXEC_PROMISES: readonly ProviderPromise[] = [
     },
   },
   {
+    title: "a directory that is not there is named, and the command does not run elsewhere",
+    keep: async (given) => {
+      const ref = await given.sharedSandbox();
+      for (const cwd of ["/no-such-directory", "/etc/passwd"]) {
+        const outcome = await given.run(ref, { argv: ["echo", "ran"], cwd });
+        expect([outcome.exit, outcome.stdout.toString()]).toEqual([exited(126), ""]);
+        expect(outcome.stderr.toString()).toContain(cwd);
+      }
+    },
+  },
+  {
     title: "the environment is the sandbox's with the command's over it, and nothing of the server's",
     keep: async (given) => {
       const ref = await given.sandbox({ env: { KEPT: "by the sandbox", CHANGED: "by the sandbox" } });
