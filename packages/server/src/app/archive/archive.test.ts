@@ -314,6 +314,8 @@ test("hostile archives are refused without a trace, those of the same form are t
   link512.write("2", 156);
   const dated = Buffer.from(good.bytes);
   dated.write("1", dated.length - END.length - 1_024 + 136);
+  const resealed = Buffer.from(good.bytes);
+  resealed.write("0".repeat(64), resealed.length - END.length - 512);
   const bomb = Buffer.from(good.bytes);
   bomb.write("77777777777", 124);
   const cases: Readonly<Record<string, Promise<{ seal: string; bytes: Buffer }> | { seal: string; bytes: Buffer }>> = {
@@ -340,6 +342,7 @@ test("hostile archives are refused without a trace, those of the same form are t
     "a project of somebody": forgeEvents([say(1)], [], SESSION.replace('"labels":{}', '"labels":{},"project_id":"x"')),
     "a link that is sealed": forgeEvents([say(1)], [], SESSION, (bytes) => bytes.write("2", 156)),
     "a program that is sealed": forgeEvents([say(1)], [], SESSION, (bytes) => bytes.write("0000755", 100)),
+    "a seal of something else": { seal: good.seal, bytes: resealed },
     "a time behind the seal": { seal: good.seal, bytes: dated },
     "a link": { seal: good.seal, bytes: link512 },
     "a size that nothing has": { seal: good.seal, bytes: bomb },
