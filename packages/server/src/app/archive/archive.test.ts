@@ -321,6 +321,10 @@ test("hostile archives are refused without a trace, those of the same form are t
   const cases: Readonly<Record<string, Promise<{ seal: string; bytes: Buffer }> | { seal: string; bytes: Buffer }>> = {
     "events in another order": parts(two + one),
     "an event left out": parts(two, 1),
+    "an event changed under its hash": parts(one.replace("said 1", "said 9") + two),
+    "a manifest of something else": forgeEvents([say(1)], [], SESSION, (bytes) =>
+      bytes.write("7", bytes.indexOf('"count": 1') + '"count": '.length),
+    ),
     "an event twice": parts(one + one + two, 3),
     "an event of another sandbox": forgeEvents([say(1, { sandbox_id: "drover-00000000-000000" })]),
     "a number twice": forgeEvents([say(1), say(1)]),
