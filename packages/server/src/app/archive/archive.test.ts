@@ -358,6 +358,8 @@ test("hostile archives are refused without a trace, those of the same form are t
     const { seal, bytes } = await made;
     const answer = await put(other, seal, bytes);
     expect({ what, status: answer.status }).toEqual({ what, status: 422 });
+    // Without a server, too, where the archive itself is wrong.
+    if (what !== "another seal") await expect(read(bytes), what).rejects.toMatchObject({ code: "archive.invalid" });
   }
   const refused = await other.call("PUT", `/archives/${good.seal}`, { token: viewer.token, raw: good.bytes as never });
   expect(refused.status).toBe(403);
