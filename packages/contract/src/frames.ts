@@ -38,7 +38,11 @@ export const StreamQuery = z.object({
   event_types: CommaList.optional(),
   entity_types: CommaList.optional(),
   entity_ids: CommaList.optional(),
-  after_seq: z.coerce.number().int().nonnegative().max(Number.MAX_SAFE_INTEGER).optional(),
-  ticket: z.string().max(500).optional(),
+  /** Nothing would be 0, and 0 the whole log. */
+  after_seq: z
+    .string()
+    .regex(/\S/, "has no value")
+    .pipe(z.coerce.number<string>().int().nonnegative().max(Number.MAX_SAFE_INTEGER))
+    .optional(),
 });
 export type StreamQuery = z.infer<typeof StreamQuery>;

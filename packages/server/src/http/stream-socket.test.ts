@@ -282,6 +282,7 @@ describe("credentials", () => {
   test("a bad credential is told and closed with 4401, wherever it stands", async ({ server, sandbox }) => {
     const query = { after_seq: 0 };
     await refused(server, { query, token: "drv_u_nobody" }, 4401);
+    await refused(server, { query: { after_seq: "x" }, token: "drv_u_nobody" }, 4401);
     await refused(server, { query, token: undefined, headers: { authorization: "Basic x" } }, 4401);
     await refused(server, { query: { ...query, ticket: "drv_t_nobody" }, token: undefined }, 4401);
     await refused(server, { query, token: undefined, headers: { cookie: "drover_session=drv_c_nobody" } }, 4401);
@@ -297,10 +298,6 @@ describe("credentials", () => {
     await refused(server, { token: "drv_u_nobody", query: { ticket: body.ticket } }, 4401);
     const stream = await server.openStream({ token: undefined, query: { ticket: body.ticket } });
     await stream.next(isSync);
-  });
-
-  test("no credential within five seconds is 4401", async ({ server }) => {
-    await refused(server, { token: undefined, query: { after_seq: 0 } }, 4401);
   });
 
   test("an auth frame, a cookie and a ticket open the stream; a ticket opens one", async ({ server }) => {
@@ -336,7 +333,33 @@ describe("credentials", () => {
     await settle(open);
   });
 
-  test("logging out closes the sockets of that session, and only those", async ({ server }) => {
+  test("a foreign Origin gets nothing", async ({ server }) => {
+    const stream = await server.openStream({ headers: { origin: "https://evil.example" }, query: { after_seq: 0 } });
+    await stream.next(hasError);
+    expect((await stream.closed).code).toBeGreaterThan(4_000);
+    expect(stream.events()).toEqual([]);
+  });
+
+  test("a query that is none is refused", async ({ server }) => {
+    for (const query of [
+      { after_seq: "x" },
+      { after_seq: -1 },
+      { after_seq: "1e400" },
+      { after_seq: "" },
+      { entity_ids: "a\u0000b" },
+      { event_types: "x".repeat(201) },
+    ]) {
+      const stream = await server.openStream({ query });
+      await stream.next(hasError);
+      expect((await stream.closed).code).toBe(1008);
+    }
+  });
+
+  test.concurrent("no credential within five seconds is 4401", async ({ server }) => {
+    await refused(server, { token: undefined, query: { after_seq: 0 } }, 4401);
+  });
+
+  test.concurrent("logging out closes the sockets of that session, and only those", async ({ server }) => {
     const logIn = async () => {
       const login = await server.call("POST", "/auth/login", { token: undefined, body: { token: ADMIN_TOKEN } });
       return String(login.headers["set-cookie"]).split(";")[0]!;
@@ -350,27 +373,6 @@ describe("credentials", () => {
     await server.call("POST", "/auth/logout", { token: undefined, headers: { cookie: leaving } });
     expect((await closing.closed).code).toBe(4401);
     await settle(open);
-  });
-
-  test("a foreign Origin gets nothing", async ({ server }) => {
-    const stream = await server.openStream({ headers: { origin: "https://evil.example" }, query: { after_seq: 0 } });
-    await stream.next(hasError);
-    expect((await stream.closed).code).toBeGreaterThan(4_000);
-    expect(stream.events()).toEqual([]);
-  });
-
-  test("a query that is none is refused", async ({ server }) => {
-    for (const query of [
-      { after_seq: "x" },
-      { after_seq: -1 },
-      { after_seq: "1e400" },
-      { entity_ids: "a\u0000b" },
-      { event_types: "x".repeat(201) },
-    ]) {
-      const stream = await server.openStream({ query });
-      await stream.next(hasError);
-      expect((await stream.closed).code).toBe(1008);
-    }
   });
 });
 

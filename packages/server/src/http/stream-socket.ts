@@ -24,6 +24,10 @@ const toAllowed = (who: Person | Watcher, filter: EventFilter) =>
     ? toAudience(who.grant.projectId, filter)
     : toAudience(who.projectId, { ...filter, entity_types: ["sandbox"], entity_ids: [who.sandboxId] });
 
+/** A list that is given in several parts is one list. */
+const parseQuery = (search: URLSearchParams) =>
+  StreamQuery.safeParse(Object.fromEntries([...search.keys()].map((key) => [key, search.getAll(key).join(",")])));
+
 const STREAM_PATH = `${API_BASE}/ws/events`;
 
 interface Connection {
@@ -118,15 +122,16 @@ export function openStreamSockets(deps: Deps, hosts: HostCheck, watch: Credentia
   const accept = async (socket: WebSocket, raw: Socket, request: IncomingMessage, search: URLSearchParams) => {
     socket.on("error", (error) => deps.log.debug("stream.error", { reason: error.message }));
     const inbox = openInbox(socket);
-    const query = StreamQuery.safeParse(Object.fromEntries(search));
-    if (!query.success) return refuse(socket, 1008, "the query is not valid");
     try {
       requireServed(hosts, request.headers);
-      const { principal, session } = await identifySocket(deps, request, query.data.ticket, { socket, inbox });
+      const ticket = search.get("ticket") ?? undefined;
+      const { principal, session } = await identifySocket(deps, request, ticket, { socket, inbox });
       if (socket.readyState !== socket.OPEN) return;
       if (principal === undefined) return refuse(socket, CLOSE.credential, "a valid credential is needed");
       if (principal.kind === "worker")
         return refuse(socket, CLOSE.project, "a sandbox's token may not read the stream");
+      const query = parseQuery(search);
+      if (!query.success) return refuse(socket, 1008, "the query is not valid");
       serve(
         { socket, who: principal, session, lastWriteMs: deps.clock.now().getTime() },
         { raw, inbox, query: query.data },
