@@ -78,6 +78,8 @@ export interface WorkOrder {
   readonly mcpServers: Readonly<Record<string, McpServer>>;
   readonly subagents: Readonly<Record<string, Subagent>>;
   readonly skills: boolean;
+  /** Stands in place of the agent's own, where it can be replaced; else at the beginning of the first prompt. */
+  readonly systemPrompt: string | null;
   readonly systemPromptAppend: string | null;
   readonly continuous: boolean;
   readonly resume: Resume | null;

@@ -37,8 +37,10 @@ test("an agent works in iterations until evidence says that it is done, and its 
     steps: [{ edit: { path: "a.txt", content: "1\n" } }, { text: "TASK_COMPLETE, everything is committed and pushed" }],
     on_message: [{ when: "not committed", steps: [COMMIT, { text: "now" }] }],
   };
-  const peer = await rig.peer(toAssignment(script, { require: ["clean", "committed"] }));
-  expect(await rig.run(peer).exit).toMatchObject({ code: 0 });
+  const peer = await rig.peer(toAssignment(script, { require: ["committed", "tests"] }));
+  // What the worker's own environment asks for wins.
+  const env = { REQUIRE_CLEAN_GIT: "true", REQUIRE_TESTS: "false" };
+  expect(await rig.run(peer, env).exit).toMatchObject({ code: 0 });
   expect(story(peer)).toEqual([
     "continuous.started",
     "iteration.started",

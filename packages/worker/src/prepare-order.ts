@@ -40,7 +40,11 @@ export async function prepareOrder(settings: Settings, assignment: Assignment, m
   return {
     ...means,
     sandboxId: assignment.sandbox_id,
-    prompt: toResumedPrompt(means.resume, assignment.resume, settings.prompt ?? assignment.prompt ?? ""),
+    prompt: toResumedPrompt(
+      means.resume,
+      assignment.resume,
+      settings.prompt ?? assignment.prompt ?? settings.ticketPrompt ?? "",
+    ),
     model: settings.model ?? assignment.model,
     branch: settings.branch ?? assignment.branch,
     script: await loadScript(settings, assignment),
@@ -60,6 +64,7 @@ export async function prepareOrder(settings: Settings, assignment: Assignment, m
     mcpServers: agent.mcp_servers ?? {},
     subagents: settings.subagents === false ? {} : (agent.subagents ?? {}),
     skills: settings.skills ?? agent.skills ?? true,
+    systemPrompt: settings.systemPrompt ?? null,
     systemPromptAppend: settings.systemPromptAppend ?? agent.system_prompt_append ?? null,
     continuous: settings.continuous ?? assignment.continuous,
     resume:

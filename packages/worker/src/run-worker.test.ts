@@ -339,12 +339,34 @@ test("a second worker for the same sandbox is refused", async ({ rig }) => {
   await expect(rig.run(peer).exit).rejects.toMatchObject({ code: "data_dir.in_use" });
 });
 
-test("the environment wins over the assignment", async ({ rig }) => {
-  const peer = await rig.peer({ ...steps({ text: "{{prompt}}" }), prompt: "from the server" });
-  const task = Buffer.from(JSON.stringify({ task: { description: "from the task" } })).toString("base64");
-  await rig.run(peer, { TASK_DATA_BASE64: task, INITIAL_PROMPT: "from the prompt", POST_COMPLETION_SECONDS: "0.01" })
-    .exit;
-  expect(peer.data("agent.message")[0]).toMatchObject({ content: "from the task" });
+const toTaskData = (data: object) => Buffer.from(JSON.stringify(data)).toString("base64");
+
+test("the environment wins over the assignment, and a ticket says what to do where nothing else does", async ({
+  rig,
+}) => {
+  const task = { task: { description: "from the task" } };
+  const ticket = { ticket: { title: "broken", description: null } };
+  const rows: readonly [Record<string, string>, string | null, string][] = [
+    [{ TASK_DATA_BASE64: toTaskData(task), INITIAL_PROMPT: "from the prompt" }, "from the server", "from the task"],
+    [{ TASK_DATA_BASE64: toTaskData({ task_description: "flat" }) }, "from the server", "flat"],
+    [
+      { TASK_DATA_BASE64: toTaskData({ ...task, revision: { feedback: "no tests" } }) },
+      null,
+      "from the task\n\nA reviewer sent this back:\nno tests",
+    ],
+    [{ TASK_DESCRIPTION: "described", INITIAL_PROMPT: "from the prompt" }, "from the server", "described"],
+    [{ TASK_DATA_BASE64: toTaskData(ticket), INITIAL_PROMPT: "from the prompt" }, null, "from the prompt"],
+    [{ TASK_DATA_BASE64: toTaskData(ticket) }, "from the server", "from the server"],
+    [{ TASK_DATA_BASE64: toTaskData(ticket) }, null, "Analyze ticket: broken"],
+    [{ TICKET_TITLE: "broken", TICKET_DESCRIPTION: "it is broken" }, null, "it is broken"],
+  ];
+  for (const [row, [env, prompt, expected]] of rows.entries()) {
+    const peer = await rig.peer({ ...steps({ text: "{{prompt}}" }), prompt, branch: "theirs" });
+    const own = { BRANCH_NAME: "mine", ANTHROPIC_MODEL: "a", STATE_DIR: join(rig.cwd, "..", `state ${row}`) };
+    await rig.run(peer, { POST_COMPLETION_SECONDS: "0.01", ...own, ...env }).exit;
+    expect(peer.data("agent.started")[0]).toMatchObject({ task: expected, branch: "mine", model: "a" });
+    expect(peer.data("agent.message")[0]).toMatchObject({ content: expected });
+  }
 });
 
 test("a run that is over is not reported as started again when its worker restarts", async ({ rig }) => {

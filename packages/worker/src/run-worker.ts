@@ -1,5 +1,5 @@
 /** A worker from start to end: restores its journal, learns what to do, runs the agent, and leaves nothing unsaid. */
-import { AppError, type Assignment, ContinuousOptions, type NewEvent, toEventData } from "@drover/contract";
+import { AppError, type Assignment, ContinuousOptions, Evidence, type NewEvent, toEventData } from "@drover/contract";
 import { randomBytes } from "node:crypto";
 import { dirname, join } from "node:path";
 import type { AgentEnd, AgentRuntime, Resume, WorkOrder } from "./agent-runtime.ts";
@@ -103,7 +103,7 @@ const toStarted = (order: WorkOrder, runtime: AgentRuntime, assignment: Assignme
     model: order.model,
     task: order.prompt.slice(0, 2_000),
     task_description_length: order.prompt.length,
-    branch: assignment.branch,
+    branch: order.branch,
     generation: assignment.generation,
     is_resuming: order.mark !== undefined || order.resume !== null,
     resume: order.resume?.how ?? (order.mark === undefined ? null : runtime.capabilities.resume),
@@ -166,7 +166,8 @@ function toWorking(
 ): AgentRuntime | undefined {
   if (runtime === undefined || !order.continuous) return runtime;
   const options = { ...(assignment.continuous_options ?? ContinuousOptions.parse({})), ...settings.limits };
-  const require = options.require ?? ["clean", "committed"];
+  const asked = options.require ?? ["clean", "committed"];
+  const require = Evidence.options.filter((one) => settings.required.get(one) ?? asked.includes(one));
   return makeContinuous(runtime, { git: createGit(childEnv["PATH"]), options, require });
 }
 

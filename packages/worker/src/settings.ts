@@ -1,5 +1,12 @@
 /** What the environment says. Three variables are needed; the others win over the assignment. */
-import { AGENTS_INSIDE, AppError, type ContinuousOptions, PermissionMode, SandboxId } from "@drover/contract";
+import {
+  AGENTS_INSIDE,
+  AppError,
+  type ContinuousOptions,
+  type Evidence,
+  PermissionMode,
+  SandboxId,
+} from "@drover/contract";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { z } from "zod";
@@ -27,7 +34,10 @@ const Variables = z.object({
   TASK_DATA_BASE64: Text.optional(),
   TASK_DESCRIPTION: Text.optional(),
   INITIAL_PROMPT: Text.optional(),
+  TICKET_TITLE: Text.optional(),
+  TICKET_DESCRIPTION: Text.optional(),
   MODEL: Text.optional(),
+  ANTHROPIC_MODEL: Text.optional(),
   BRANCH_NAME: Text.optional(),
   CWD: Text.optional(),
   SCRIPT_FILE: Text.optional(),
@@ -47,24 +57,36 @@ const Variables = z.object({
   MAX_TOTAL_COST_USD: z.coerce.number().positive().optional(),
   MAX_DURATION_SECONDS: z.coerce.number().int().positive().optional(),
   MAX_CONSECUTIVE_ERRORS: z.coerce.number().int().positive().optional(),
+  REQUIRE_CLEAN_GIT: Flag.optional(),
+  REQUIRE_CODE_PUSHED: Flag.optional(),
+  REQUIRE_TESTS: Flag.optional(),
+  SYSTEM_PROMPT: Text.optional(),
   SYSTEM_PROMPT_APPEND: Text.optional(),
+  CONVERSATION_CONTEXT: Text.optional(),
   RESUME_SESSION_ID: Text.optional(),
   AGENT_COMMAND: Argv.optional(),
   AGENTS_DIR: Text.default(AGENTS_INSIDE),
   IS_SANDBOX: Flag.optional(),
 });
 
+const Words = z.string().nullish();
 const TaskData = z.looseObject({
-  task: z.looseObject({ description: z.string().optional() }).optional(),
+  task: z.looseObject({ description: Words }).nullish(),
+  ticket: z.looseObject({ title: Words, description: Words }).nullish(),
+  /** What a reviewer said of the try before. */
+  revision: z.looseObject({ feedback: Words }).nullish(),
   /** The older, flat shape. */
-  task_description: z.string().optional(),
+  task_description: Words,
 });
+type TaskData = z.infer<typeof TaskData>;
 
 export interface Settings {
   readonly sandboxId: SandboxId;
   readonly callbackUrl: string;
   readonly token: string;
   readonly prompt: string | undefined;
+  /** Of the ticket, where neither we nor the server are told what to do. */
+  readonly ticketPrompt: string | undefined;
   readonly model: string | undefined;
   readonly branch: string | undefined;
   readonly cwd: string;
@@ -84,6 +106,9 @@ export interface Settings {
   readonly continuous: boolean | undefined;
   /** Limits of work in iterations. */
   readonly limits: Partial<ContinuousOptions>;
+  /** Evidence that is asked for, or not, whatever the assignment says. */
+  readonly required: ReadonlyMap<Evidence, boolean>;
+  readonly systemPrompt: string | undefined;
   readonly systemPromptAppend: string | undefined;
   readonly resumeSessionId: string | undefined;
   readonly agentCommand: readonly string[] | undefined;
@@ -92,15 +117,38 @@ export interface Settings {
   readonly isIsolated: boolean;
 }
 
-function parseTaskData(text: string | undefined): string | undefined {
-  if (text === undefined) return undefined;
+function parseTaskData(text: string | undefined): TaskData {
+  if (text === undefined) return {};
   try {
-    const data = TaskData.parse(JSON.parse(Buffer.from(text, "base64").toString("utf8")));
-    return data.task?.description ?? data.task_description;
+    return TaskData.parse(JSON.parse(Buffer.from(text, "base64").toString("utf8")));
   } catch (cause) {
     throw new AppError("config.invalid", "TASK_DATA_BASE64 is not base64 of the task's JSON", { cause });
   }
 }
+
+const joinTexts = (...texts: readonly (string | undefined)[]): string | undefined =>
+  texts.filter((text) => text !== undefined).join("\n\n") || undefined;
+
+function toTaskPrompt({ task, task_description: flat, revision }: TaskData): string | undefined {
+  const description = task?.description ?? flat ?? undefined;
+  const feedback = revision?.feedback ?? undefined;
+  if (description === undefined || feedback === undefined) return description;
+  return joinTexts(description, `A reviewer sent this back:\n${feedback}`);
+}
+
+function toTicketPrompt(title: string | undefined, description: string | undefined): string | undefined {
+  return description ?? (title === undefined ? undefined : `Analyze ticket: ${title}`);
+}
+
+const REQUIRED = { clean: "REQUIRE_CLEAN_GIT", pushed: "REQUIRE_CODE_PUSHED", tests: "REQUIRE_TESTS" } as const;
+
+const toRequired = (set: z.infer<typeof Variables>): ReadonlyMap<Evidence, boolean> =>
+  new Map(
+    Object.entries(REQUIRED).flatMap(([one, name]) => {
+      const wanted = set[name];
+      return wanted === undefined ? [] : [[one as Evidence, wanted] as const];
+    }),
+  );
 
 /** Empty variables count as unset. */
 export function parseSettings(env: Environment, cwd: string): Settings {
@@ -114,12 +162,15 @@ export function parseSettings(env: Environment, cwd: string): Settings {
     throw new AppError("config.invalid", faults.join(", "));
   }
   const set = parsed.data;
+  const task = parseTaskData(set.TASK_DATA_BASE64);
+  const title = task.ticket?.title ?? set.TICKET_TITLE;
   return {
     sandboxId: set.SANDBOX_ID,
     callbackUrl: set.CALLBACK_URL,
     token: set.SANDBOX_TOKEN,
-    prompt: parseTaskData(set.TASK_DATA_BASE64) ?? set.TASK_DESCRIPTION ?? set.INITIAL_PROMPT,
-    model: set.MODEL,
+    prompt: toTaskPrompt(task) ?? set.TASK_DESCRIPTION ?? set.INITIAL_PROMPT,
+    ticketPrompt: toTicketPrompt(title, task.ticket?.description ?? set.TICKET_DESCRIPTION),
+    model: set.MODEL ?? set.ANTHROPIC_MODEL,
     branch: set.BRANCH_NAME,
     cwd: set.CWD ?? cwd,
     scriptFile: set.SCRIPT_FILE,
@@ -141,7 +192,9 @@ export function parseSettings(env: Environment, cwd: string): Settings {
       ...(set.MAX_DURATION_SECONDS === undefined ? {} : { max_duration_s: set.MAX_DURATION_SECONDS }),
       ...(set.MAX_CONSECUTIVE_ERRORS === undefined ? {} : { max_errors: set.MAX_CONSECUTIVE_ERRORS }),
     },
-    systemPromptAppend: set.SYSTEM_PROMPT_APPEND,
+    required: toRequired(set),
+    systemPrompt: set.SYSTEM_PROMPT,
+    systemPromptAppend: joinTexts(set.SYSTEM_PROMPT_APPEND, set.CONVERSATION_CONTEXT),
     resumeSessionId: set.RESUME_SESSION_ID,
     agentCommand: set.AGENT_COMMAND,
     agentsDir: set.AGENTS_DIR,

@@ -276,7 +276,7 @@ export function holdConversation(order: WorkOrder, open: OpenConversation, signa
 
   const toFirstPrompt = (): string => {
     const preface = order.resume?.preface;
-    return [order.systemPromptAppend, preface, order.prompt]
+    return [order.systemPrompt, order.systemPromptAppend, preface, order.prompt]
       .filter((part) => typeof part === "string" && part !== "")
       .join("\n\n");
   };

@@ -28,6 +28,7 @@ export const makePlainOrder = (folder: string): WorkOrder => ({
   mcpServers: {},
   subagents: {},
   skills: true,
+  systemPrompt: null,
   systemPromptAppend: null,
   continuous: false,
   resume: null,

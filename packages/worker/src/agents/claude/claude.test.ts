@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { makePlainOrder } from "../../../../testkit/src/conformance/agent-runtime/plain-order.ts";
 import type { AgentEvent, WorkOrder } from "../../agent-runtime.ts";
 import { createClaude } from "./claude.ts";
+import { toSdkOptions } from "./options.ts";
 import type { SdkOptions } from "./sdk.ts";
 
 const HOOK = { tool_name: "Bash", tool_use_id: "t1", tool_input: {}, tool_response: {}, duration_ms: 1 };
@@ -81,5 +82,16 @@ test("the agent asks its model while the workspace is looked at; its next tool w
     "agent.tool_result t2",
   ]);
   ending.abort();
+  await rm(folder, { recursive: true, force: true });
+});
+
+test("what is appended stands behind the agent's own instructions, or behind those that replace them", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "drover-claude-"));
+  const order = { ...makePlainOrder(folder), systemPromptAppend: "be brief" };
+  const preset = { type: "preset", preset: "claude_code", append: "be brief" };
+  expect((await toSdkOptions(order)).systemPrompt).toEqual(preset);
+  expect((await toSdkOptions({ ...order, systemPrompt: "You count sheep." })).systemPrompt).toBe(
+    "You count sheep.\n\nbe brief",
+  );
   await rm(folder, { recursive: true, force: true });
 });

@@ -73,11 +73,14 @@ export async function toSdkOptions(order: WorkOrder): Promise<Fixed> {
     permissionMode: order.permissionMode,
     ...(isBypassed ? { allowDangerouslySkipPermissions: true } : {}),
     settingSources: order.skills ? ["project"] : [],
-    systemPrompt: {
-      type: "preset",
-      preset: "claude_code",
-      ...(append.length === 0 ? {} : { append: append.join("\n\n") }),
-    },
+    systemPrompt:
+      order.systemPrompt === null
+        ? {
+            type: "preset",
+            preset: "claude_code",
+            ...(append.length === 0 ? {} : { append: append.join("\n\n") }),
+          }
+        : [order.systemPrompt, ...append].join("\n\n"),
     allowedTools: order.allowedTools,
     disallowedTools: toDisallowed(order),
     mcpServers: order.mcpServers,

@@ -37,7 +37,7 @@ export interface SdkOptions {
   readonly env: Readonly<Record<string, string>>;
   readonly permissionMode: string;
   readonly settingSources: readonly string[];
-  readonly systemPrompt: { readonly type: "preset"; readonly preset: "claude_code"; readonly append?: string };
+  readonly systemPrompt: string | { readonly type: "preset"; readonly preset: "claude_code"; readonly append?: string };
   readonly hooks: Readonly<Record<string, readonly HookMatcher[]>>;
   readonly canUseTool: (
     tool: string,
