@@ -1,11 +1,12 @@
-import { expect } from "vitest";
 import { startTestServer, test } from "../../../testkit/src/server.ts";
 
 const batch = (from: number, count: number) => ({
   events: Array.from({ length: count }, (_, n) => ({ event_type: "agent.message", client_event_id: `e${from + n}` })),
 });
 
-test("too many events are 429 with the time to wait, all or none, and nothing is lost by coming again", async () => {
+test.concurrent("too many events are 429 with the time to wait, all or none, and nothing is lost by coming again", async ({
+  expect,
+}) => {
   await using server = await startTestServer({ config: { eventsPerSecond: 100, eventBurst: 150 } });
   const [sandbox, other] = [await server.createSandbox(), await server.createSandbox()];
   expect((await sandbox.post(batch(0, 150))).status).toBe(200);
@@ -23,7 +24,7 @@ test("too many events are 429 with the time to wait, all or none, and nothing is
   expect(body.total_count).toBe(250);
 });
 
-test("a heartbeat counts as an event", async () => {
+test.concurrent("a heartbeat counts as an event", async ({ expect }) => {
   await using server = await startTestServer({ config: { eventsPerSecond: 1, eventBurst: 2 } });
   const { id, token } = await server.createSandbox();
   const beat = async () => (await server.call("POST", `/sandboxes/${id}/heartbeat`, { token })).status;

@@ -125,7 +125,7 @@ test("a revoked credential ends its stream", async ({ server, sandbox, open }) =
   await heard.ended;
 });
 
-test("a credential that runs out ends its stream", async ({ server, sandbox, open }) => {
+test.concurrent("a credential that runs out ends its stream", async ({ server, sandbox, open }) => {
   const expires = new Date(Date.now() + 3_600_000);
   const { body } = await server.call("POST", "/tokens", {
     body: { name: "short", role: "viewer", expires_at: expires.toISOString() },
@@ -137,7 +137,7 @@ test("a credential that runs out ends its stream", async ({ server, sandbox, ope
   await heard.ended;
 });
 
-test("a browser that logs out ends its stream, and no other", async ({ server, sandbox, open }) => {
+test.concurrent("a browser that logs out ends its stream, and no other", async ({ server, sandbox, open }) => {
   const { token } = await server.createToken("viewer");
   const login = await server.call("POST", "/auth/login", { body: { token } });
   const cookie = String(login.headers["set-cookie"]).split(";")[0] ?? "";
