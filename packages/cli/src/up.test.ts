@@ -19,6 +19,7 @@ function toServer(credentials: () => unknown) {
   const notes: unknown[] = [];
   const ended = Promise.withResolvers<void>();
   const server = {
+    ready: Promise.resolve(true),
     url: "http://127.0.0.1:7",
     loginUrl: "http://127.0.0.1:7/login#once",
     cliToken: "drv_u_cli",
@@ -52,6 +53,20 @@ describe("up", () => {
     const { server } = toServer(() => undefined);
     expect(await runServer(context, config, async () => server, true)).toBe(0);
     expect(out.map((line) => JSON.parse(line))).toEqual([{ url: server.url, login_url: server.loginUrl }]);
+  });
+
+  test("says nothing while the server is not ready, and stops all the same", async () => {
+    const stop = new AbortController();
+    const trial = toTrial({ signal: stop.signal });
+    const { server, notes } = toServer(() => undefined);
+    const running = runServer(trial.context, config, async () => ({
+      ...server,
+      ready: new Promise<boolean>(() => undefined),
+    }));
+    await Promise.resolve();
+    stop.abort();
+    expect(await running).toBe(0);
+    expect([trial.out, notes.length]).toEqual([[], 1]);
   });
 
   test("a server that ends by itself is a failure", async () => {

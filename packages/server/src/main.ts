@@ -55,6 +55,7 @@ import { startLoop } from "./loop.ts";
 import { LOOPS } from "./loops.ts";
 import { toOwnAddress } from "./own-address.ts";
 import type { NameResolver } from "./ports/egress.ts";
+import type { Bus } from "./ports/bus.ts";
 import type { Clock } from "./ports/clock.ts";
 import type { Fault } from "./ports/fault.ts";
 import { NO_JUDGE, type Judge } from "./ports/judge.ts";
@@ -67,6 +68,7 @@ import { releaseDeliveries } from "./store/webhooks.ts";
 
 const CLI_NAME = "command line";
 const EVERY_SECOND_MS = 1_000;
+const BUS_LOOK_MS = 20;
 /** Of the time between two passes: another replica's turn comes when this one has missed its own. */
 const TURN_SHARE = 0.9;
 const PACKAGES = resolve(import.meta.dirname, "../..");
@@ -92,6 +94,8 @@ export interface RunningServer {
   /** An admin's token for commands on this machine. */
   readonly cliToken: string;
   readonly deps: Deps;
+  /** Resolves when `/readyz` says so for the first time; with false when the server stops before that. */
+  readonly ready: Promise<boolean>;
   stop(): Promise<void>;
   /** Settles when the server has stopped, for whatever reason. */
   readonly done: Promise<void>;
@@ -153,6 +157,12 @@ async function loadTraces(config: Config, instance: string): Promise<Traces | un
 
 const listOwnAddresses = () =>
   Object.values(networkInterfaces()).flatMap((found) => (found ?? []).map(({ address }) => address.replace(/%.*/, "")));
+
+/** The database is there when a server has started; the bus may come later. */
+async function waitForBus(bus: Bus, clock: Clock, signal: AbortSignal): Promise<boolean> {
+  while (!bus.isUp() && !signal.aborted) await clock.sleep(BUS_LOOK_MS, signal);
+  return !signal.aborted;
+}
 
 export async function startServer(options: ServerOptions): Promise<RunningServer> {
   const cleanup = openCleanup();
@@ -394,5 +404,6 @@ async function openServer(options: ServerOptions, cleanup: ReturnType<typeof ope
   const stop = () => (stopped ??= leave().finally(done.resolve));
   options.signal.addEventListener("abort", () => void stop(), { once: true });
   const code = await createLoginCode(deps, ownerId);
-  return { url, loginUrl: `${deps.address()}/login#${code}`, cliToken, deps, stop, done: done.promise };
+  const ready = waitForBus(bus, clock, stopping.signal);
+  return { url, loginUrl: `${deps.address()}/login#${code}`, cliToken, deps, ready, stop, done: done.promise };
 }

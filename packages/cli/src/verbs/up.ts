@@ -9,7 +9,7 @@ import { EXIT } from "../exit-code.ts";
 import { toServerFlags, toServerParams } from "../server-flags.ts";
 import type { Context, Verb } from "../verb.ts";
 
-type Started = Pick<RunningServer, "url" | "loginUrl" | "cliToken" | "stop" | "done">;
+type Started = Pick<RunningServer, "url" | "loginUrl" | "cliToken" | "ready" | "stop" | "done">;
 
 const isOver = (signal: AbortSignal) =>
   new Promise<void>((done) => {
@@ -33,10 +33,13 @@ export async function runServer(
   if (server === undefined) return EXIT.ok;
   try {
     ensureCredentials(dataDir, { url: server.url, token: server.cliToken });
-    const lines = [`drover ready ${server.url}`, `log in once at ${server.loginUrl}`];
-    for (const line of isJson ? [JSON.stringify({ url: server.url, login_url: server.loginUrl })] : lines)
-      context.print(line);
-    await Promise.race([isOver(signal), server.done]);
+    const over = Promise.race([isOver(signal), server.done]);
+    if (await Promise.race([server.ready, over.then(() => false)])) {
+      const lines = [`drover ready ${server.url}`, `log in once at ${server.loginUrl}`];
+      for (const line of isJson ? [JSON.stringify({ url: server.url, login_url: server.loginUrl })] : lines)
+        context.print(line);
+    }
+    await over;
   } finally {
     removeCredentials(dataDir, server.cliToken);
     await server.stop();

@@ -23,7 +23,10 @@ const test = base.extend<{ $file: { pair: Pair } }>({
       const config = { redisUrl: redis.url, secretKey: "the key that both replicas have" };
       await using one = await startTestServer({ database, config });
       await using two = await startTestServer({ database, config });
-      for (const server of [one, two]) await expect.poll(() => isReady(server), { timeout: 20_000 }).toBe(true);
+      for (const server of [one, two]) {
+        await server.running.ready;
+        expect(await isReady(server)).toBe(true);
+      }
       await use({ redis, servers: [one, two] });
     },
     { scope: "file" },
