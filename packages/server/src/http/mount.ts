@@ -21,7 +21,7 @@ import { openHostCheck, requireServed, type HostCheck } from "./host-check.ts";
 import { mountMcp } from "./mcp.ts";
 import { writeMetrics, type Counters } from "./metrics.ts";
 import { answerBrokenRequest, watchAnswers } from "./broken-request.ts";
-import { buildOpenApi } from "./openapi.ts";
+import { writeOpenApi } from "./openapi.ts";
 import { toAppError, toInvalid, toProblem } from "./problem.ts";
 import { openPtySockets } from "./pty-socket.ts";
 import { openPreviewSite } from "./preview.ts";
@@ -249,9 +249,8 @@ export async function mountSite(
     if (principal === undefined) throw new AppError("auth.required");
     if (principal.kind !== "person") throw new AppError("auth.forbidden");
   };
-  const openApi = JSON.stringify(buildOpenApi());
   app.get("/openapi.json", { onRequest: requirePerson }, (_request, reply) =>
-    reply.type("application/json").send(openApi),
+    reply.type("application/json").send(writeOpenApi()),
   );
   const sockets = openStreamSockets(deps, hosts, watch);
   const terminals = openPtySockets(deps, hosts, watch);

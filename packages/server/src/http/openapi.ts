@@ -48,7 +48,7 @@ function toOperation(name: string, endpoint: Endpoint) {
   };
 }
 
-export function buildOpenApi(): unknown {
+function buildOpenApi(): unknown {
   const paths: Record<string, Record<string, unknown>> = {};
   for (const [name, endpoint] of Object.entries(api) as [string, Endpoint][]) {
     const path = (API_BASE + endpoint.path).replaceAll(/:(\w+)/g, "{$1}");
@@ -69,3 +69,8 @@ export function buildOpenApi(): unknown {
     },
   };
 }
+
+let written: string | undefined;
+
+/** Made when somebody asks: it takes longer than most of a server's start. */
+export const writeOpenApi = (): string => (written ??= JSON.stringify(buildOpenApi()));
