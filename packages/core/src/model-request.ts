@@ -48,6 +48,9 @@ export const askForUsage = (body: RequestBody): RequestBody => ({
   stream_options: { ...(isRequestBody(body["stream_options"]) ? body["stream_options"] : {}), include_usage: true },
 });
 
+/** Some servers end lines with carriage returns, too. */
+const EVENT_ENDS = ["\n\n", "\n\r\n"] as const;
+
 /** Takes out of a stream the chunk with the usage that the agent did not ask for; the rest passes unchanged, event by event. */
 export function createUsageFilter(): { take(text: string): string; end(): string } {
   let pending = "";
@@ -55,13 +58,13 @@ export function createUsageFilter(): { take(text: string): string; end(): string
   return {
     take: (text) => {
       pending += text;
-      const cut = pending.lastIndexOf("\n\n");
-      if (cut === -1) return "";
-      const whole = pending.slice(0, cut + 2);
-      pending = pending.slice(cut + 2);
+      const cut = Math.max(...EVENT_ENDS.map((end) => pending.lastIndexOf(end) + end.length));
+      if (!EVENT_ENDS.some((end) => pending.endsWith(end, cut))) return "";
+      const whole = pending.slice(0, cut);
+      pending = pending.slice(cut);
       if (!whole.includes('"usage"')) return whole;
       return whole
-        .split(/(?<=\n\n)/)
+        .split(/(?<=\n\r?\n)/)
         .filter((event) => !isUsage(event))
         .join("");
     },
