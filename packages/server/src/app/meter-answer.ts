@@ -13,6 +13,14 @@ import {
 import { AppError } from "@drover/contract";
 import type { VendorAnswer } from "../ports/model-vendor.ts";
 
+/** Schemas of tools are nested deeply; what is deeper than this is made to break whoever reads it. */
+const DEPTH_LIMIT = 500;
+
+const isTooDeep = (value: unknown, left: number): boolean =>
+  typeof value === "object" &&
+  value !== null &&
+  (left === 0 || Object.values(value).some((item) => isTooDeep(item, left - 1)));
+
 export function parseModelBody(bytes: Buffer): RequestBody {
   if (!isUtf8(bytes)) throw new AppError("request.not_json", "the body is not valid UTF-8");
   let body: unknown;
@@ -23,6 +31,8 @@ export function parseModelBody(bytes: Buffer): RequestBody {
     throw new AppError("request.not_json", "the body is not valid JSON", { cause });
   }
   if (!isRequestBody(body)) throw new AppError("request.invalid", "the body is not a JSON object");
+  if (isTooDeep(body, DEPTH_LIMIT))
+    throw new AppError("request.invalid", `the body is nested deeper than ${DEPTH_LIMIT} levels`);
   return body;
 }
 

@@ -95,6 +95,7 @@ test.for([
   ["no model", '{"messages":[]}', 422],
   ["a model that is none", '{"model":{"a":1}}', 422],
   ["a model that is not allowed", '{"model":"o3-pro"}', 403],
+  ["nested without end", `{"model":"claude-x","messages":${"[".repeat(50_000)}${"]".repeat(50_000)}}`, 422],
   ["more than the limit", JSON.stringify({ model: "claude-x", messages: "x".repeat(1024 * 1024) }), 413],
 ] as const)("a body that is %s is refused and reaches nobody", async ([, raw, status], { server, model, sandbox }) => {
   const before = model.calls.length;
