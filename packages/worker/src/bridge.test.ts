@@ -169,3 +169,20 @@ test("a server that is away is told to the agent as an error it may retry", asyn
   expect(reply.status).toBe(502);
   expect(await reply.text()).toContain("does not answer");
 });
+
+test("only Drover's own refusal means that the budget is spent: a vendor's 402 is an error like others", async ({
+  rig,
+}) => {
+  const types: Readonly<Record<string, string>> = { ours: "application/problem+json", theirs: "application/json" };
+  const bridge = await rig.open((incoming, response) => {
+    const type = types[incoming.url?.split("?")[1] ?? ""];
+    response.writeHead(type === undefined ? 200 : 402, { "content-type": type ?? "application/json" }).end("{}");
+  });
+  const isSpentAfter = async (who: string) => {
+    await ask(bridge, `{}/api/v1/gateway/anthropic/v1/messages?${who}`);
+    return bridge.isBudgetSpent();
+  };
+  expect(await isSpentAfter("theirs")).toBe(false);
+  expect(await isSpentAfter("ours")).toBe(true);
+  expect(await isSpentAfter("nobody")).toBe(false);
+});

@@ -27,7 +27,7 @@ export interface BridgeParts {
 export interface Bridge {
   /** The server as the agent's processes reach it, without a slash at its end. */
   readonly url: string;
-  /** The last call of a model was refused because no money is left for it. */
+  /** The last call of a model was refused by Drover because no money is left for it. */
   isBudgetSpent(): boolean;
   close(): Promise<void>;
 }
@@ -84,8 +84,12 @@ export async function openBridge(parts: BridgeParts): Promise<Bridge> {
   const secret = `/${randomBytes(12).toString("hex")}`;
 
   let isSpent = false;
-  const noteMoney = (path: string, status: number) => {
-    if (path.startsWith(MODELS) && (status === PAYMENT_REQUIRED || status < 400)) isSpent = status === PAYMENT_REQUIRED;
+  /** A vendor whose own account is empty says 402 too: nobody here can raise that, so the agent hears of it as of any error. */
+  const noteMoney = (path: string, { statusCode = 502, headers }: IncomingMessage) => {
+    if (!path.startsWith(MODELS)) return;
+    const isOurs = headers["content-type"]?.startsWith("application/problem+json") === true;
+    if (statusCode === PAYMENT_REQUIRED) isSpent = isOurs;
+    else if (statusCode < 400) isSpent = false;
   };
 
   const forward = (incoming: IncomingMessage, response: ServerResponse, path: string) => {
@@ -106,7 +110,7 @@ export async function openBridge(parts: BridgeParts): Promise<Bridge> {
       refuse(response, 502, `the Drover server does not answer: ${error.code ?? error.message}`);
     });
     outgoing.once("response", (answer) => {
-      noteMoney(path, answer.statusCode ?? 502);
+      noteMoney(path, answer);
       const {
         connection: _connection,
         "keep-alive": _alive,
