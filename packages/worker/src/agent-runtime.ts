@@ -70,6 +70,7 @@ export interface WorkOrder {
   readonly permissionMode: PermissionMode;
   readonly permissionPolicy: PermissionPolicy;
   readonly maxTurns: number | null;
+  /** A limit that the agent keeps by its own count; budgets are kept by the gateway. */
   readonly maxBudgetUsd: number | null;
   readonly timeoutSeconds: number | null;
   /** Tools that need no permission, and tools that are not offered. */
@@ -155,4 +156,6 @@ export interface AgentRuntime {
   start(order: WorkOrder, signal: AbortSignal): AgentSession;
   /** The file in which the agent keeps what it remembers of a session: saved from there, and put back there before a start. */
   transcriptPath?(order: Pick<WorkOrder, "home" | "cwd">, sessionId: string): string;
+  /** Its mark is enough to go on with everything in another sandbox: what it remembers stands in it, or is kept elsewhere. */
+  isWholeInMark?(order: Pick<WorkOrder, "env">): boolean;
 }

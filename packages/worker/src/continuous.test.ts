@@ -57,7 +57,9 @@ test("an agent works in iterations until evidence says that it is done, and its 
     { iteration_num: 2, passed: true, git_status: { is_clean: true } },
   ]);
   expect(peer.data("continuous.completed")).toMatchObject([{ stop_reason: "validation_passed", files_changed: 1 }]);
-  expect(peer.data("agent.completed")).toMatchObject([{ success: true, code_committed: true, final_output: "now" }]);
+  expect(peer.data("agent.completed")).toMatchObject([
+    { success: true, code_committed: true, final_output: "now", files_changed: 1 },
+  ]);
   expect(peer.data("agent.message_injected")).toEqual([]);
   expect(peer.requests.filter(({ path }) => path.includes("/ack"))).toEqual([]);
   expect(readdirSync(rig.cwd).toSorted()).toEqual([".git", "a.txt"]);
@@ -86,7 +88,9 @@ test("work that is to be pushed is done when origin has what is here, and not wh
   expect(peer.data("agent.completed")).toMatchObject([{ success: true, code_pushed: true, code_committed: true }]);
 });
 
-test("iterations, errors in a row and time have limits, and what is not done by then has failed", async ({ rig }) => {
+test("iterations, errors in a row, time and what models cost have limits, and what is not done by then has failed", async ({
+  rig,
+}) => {
   makeRepository(rig);
   const failing = await rig.peer(
     toAssignment(
@@ -109,6 +113,14 @@ test("iterations, errors in a row and time have limits, and what is not done by 
   await rig.run(erring, { STATE_DIR: `${rig.cwd}/../erring` }).exit;
   expect(erring.data("iteration.failed").map((data) => data.error)).toEqual(["no model", "still none"]);
   expect(erring.data("continuous.completed")).toMatchObject([{ stop_reason: "consecutive_errors" }]);
+
+  // The agent counts no cost; the gateway does.
+  const again = { steps: [{ text: "one" }], on_message: [{ steps: [{ text: "again" }] }] };
+  const dear = await rig.peer({ ...toAssignment(again, { max_cost_usd: 2 }), spent_usd: 2.5 });
+  await rig.run(dear, { STATE_DIR: `${rig.cwd}/../dear` }).exit;
+  expect(dear.data("continuous.completed")).toMatchObject([
+    { stop_reason: "max_cost_reached", total_cost_usd: 2.5, iteration_num: 1 },
+  ]);
 
   const slow = await rig.peer(toAssignment({ steps: [{ wait: 600 }] }, { max_duration_s: 1 }));
   await rig.run(slow, { STATE_DIR: `${rig.cwd}/../slow` }).exit;

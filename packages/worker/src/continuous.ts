@@ -59,6 +59,8 @@ const toText = (value: unknown) => (typeof value === "string" ? value : "");
 
 export interface ContinuousParts extends Omit<EvidenceParts, "cwd" | "env"> {
   readonly options: ContinuousOptions;
+  /** What the models have cost by the gateway's meter: some agents count nothing, others by prices of their own. */
+  readonly loadSpent: (signal: AbortSignal) => Promise<number | null>;
 }
 
 export function makeContinuous(runtime: AgentRuntime, parts: ContinuousParts): AgentRuntime {
@@ -139,7 +141,8 @@ async function* iterate(
   /** What an iteration came to, and what follows from it. */
   async function* conclude(ended: AgentEvent): AsyncGenerator<AgentStep> {
     const data = ended.event_data;
-    loop.costUsd = Math.max(loop.costUsd, toNumber(data["total_cost_usd"]), toNumber(data["cost_usd"]));
+    const byAgent = Math.max(loop.costUsd, toNumber(data["total_cost_usd"]), toNumber(data["cost_usd"]));
+    loop.costUsd = (await parts.loadSpent(signal)) ?? byAgent;
     const isFailed = ended.event_type === "agent.failed";
     const finding = isFailed ? undefined : await lookForEvidence(evidence, loop.startHead, signal);
     const { passed = false, errors = [toText(data["error"])] } = finding ?? {};

@@ -23,6 +23,8 @@ export interface DriveParts {
   /** What changed in the workspace; asked when a tool or a turn has ended, before that is recorded. */
   readonly atBoundary: WorkOrder["atBoundary"];
   readonly transcript: Transcript;
+  /** What the work came to so far; told when it is said to be done. */
+  readonly describeWork: () => Promise<Readonly<Record<string, unknown>>>;
 }
 
 const toEvent = (event: AgentStep["events"][number]): NewEvent => ({
@@ -45,11 +47,20 @@ function toCheckpointed(events: AgentStep["events"]): Notes {
   return last === undefined ? {} : { [CHECKPOINT_NOTE]: toCheckpointNote(last) };
 }
 
+/** How many messages the agent was given, over all lives of the worker. */
+const INJECTIONS = "injections";
+
+function toInjectionNote(events: AgentStep["events"]): Notes {
+  const last = events.findLast((event) => event.event_type === "agent.message_injected");
+  return last === undefined ? {} : { [INJECTIONS]: Number(last.event_data["intervention_number"]) };
+}
+
 function toNotes({ events, mark, receipt }: AgentStep): Notes {
   const { turn = 0, detail } = receipt ?? {};
   return {
     ...toSettled(events),
     ...toCheckpointed(events),
+    ...toInjectionNote(events),
     ...(mark === undefined ? {} : { mark }),
     ...(receipt === undefined
       ? {}
@@ -62,12 +73,20 @@ export function startAgent(
   session: AgentSession,
 ): { readonly done: Promise<AgentEnd>; readonly getActivity: () => Activity; readonly getTurn: () => number } {
   const { outbox, clock } = parts;
-  let activity: Activity = { status: "running" };
+  let activity: Activity = { status: "running", tools: [] };
   let turn = 0;
+  let injections = Number(outbox.getNote(INJECTIONS) ?? 0);
   const boundaries = createBoundaries();
 
+  const addTo = async ({ event_type, event_data }: AgentEvent): Promise<AgentEvent> => {
+    if (event_type === "agent.message_injected")
+      return { event_type, event_data: { ...event_data, intervention_number: (injections += 1) } };
+    if (event_type !== "agent.completed") return { event_type, event_data };
+    return { event_type, event_data: { ...event_data, ...(await parts.describeWork()) } };
+  };
+
   /** Whatever runtime it is: changes stand in front of the end of what made them, and the memory of it behind. */
-  const addChanges = async (step: AgentStep): Promise<AgentStep> => {
+  const complete = async (step: AgentStep): Promise<AgentStep> => {
     const events: AgentEvent[] = [];
     let isTurnOver = false;
     for (const event of step.events) {
@@ -75,12 +94,12 @@ export function startAgent(
       const at = boundaries.follow(event);
       if (at !== undefined) events.push(...(await parts.atBoundary(at)));
       if (at?.kind === "turn") isTurnOver = true;
-      events.push(event);
+      events.push(await addTo(event));
     }
     const isChanged = events.some(({ event_type }) => event_type === "workspace.checkpoint");
-    if (isTurnOver) events.push(...(await parts.transcript.save(turn, false)));
+    if (isTurnOver) events.push(...(await parts.transcript.save(turn, "still")));
     if (isTurnOver || isChanged) events.push(...parts.transcript.saveMark(turn, step));
-    return events.length === step.events.length ? step : { ...step, events };
+    return { ...step, events };
   };
 
   const record = async (step: AgentStep) => {
@@ -100,7 +119,7 @@ export function startAgent(
         return next.value;
       }
       for (const event of next.value.events) activity = foldActivity(activity, event, clock.now());
-      const recorded = record(await addChanges(next.value))
+      const recorded = record(await complete(next.value))
         .catch((error: Error) => (failure ??= error)) // the journal was closed over us
         .then(() => void underWay.delete(recorded));
       underWay.add(recorded);

@@ -21,6 +21,22 @@ export interface AssignmentParts {
   readonly log: Log;
 }
 
+/** What the models have cost so far; null when nobody knows, or the server does not answer now. */
+export async function fetchSpent(
+  { transport, sandboxId }: Pick<AssignmentParts, "transport" | "sandboxId">,
+  signal: AbortSignal,
+): Promise<number | null> {
+  const path = `${API_BASE}/sandboxes/${sandboxId}/assignment`;
+  const verdict = toVerdict(await transport.send({ method: "GET", path, timeoutMs: TIMEOUT_MS }, signal));
+  if (verdict.kind !== "ok") return null;
+  try {
+    return Assignment.parse(JSON.parse(verdict.body)).spent_usd;
+  } catch {
+    // Expected: something else answered in the server's place.
+    return null;
+  }
+}
+
 export type Fetched =
   | { readonly kind: "assignment"; readonly assignment: Assignment }
   | { readonly kind: "ended"; readonly ending: Ending }

@@ -91,4 +91,11 @@ test("a heartbeat names the turn, the running tool and its age", () => {
   const done = foldActivity(busy, { event_type: "agent.tool_result", event_data: { tool_use_id: "t1" } }, later);
   expect(toHeartbeat(done, 3, 8, later).event_data).not.toHaveProperty("tool");
   expect(foldActivity(done, { event_type: "agent.waiting", event_data: {} }, later)).toEqual(IDLE);
+
+  // A short tool beside a long one: its end leaves the long one running.
+  const second = { event_type: "agent.tool_use", event_data: { tool: "Read", tool_use_id: "t2" } };
+  const both = foldActivity(busy, second, later);
+  expect(toHeartbeat(both, 3, 8, later).event_data).toMatchObject({ tool: "Read", tool_age_s: 0 });
+  const one = foldActivity(both, { event_type: "agent.tool_result", event_data: { tool_use_id: "t2" } }, later);
+  expect(toHeartbeat(one, 3, 9, later).event_data).toMatchObject({ status: "running", tool: "Bash", tool_age_s: 90 });
 });

@@ -18,7 +18,8 @@ export interface HeartbeatParts {
 }
 
 export function toHeartbeat(activity: Activity, turn: number, eventCount: number, now: Date): NewEvent {
-  const { status, tool } = activity;
+  const { status, tools } = activity;
+  const tool = tools.at(-1);
   const ageSeconds = tool === undefined ? 0 : Math.max(0, Math.round((now.getTime() - tool.since.getTime()) / 1_000));
   return {
     event_type: "agent.heartbeat",

@@ -57,7 +57,7 @@ export async function prepareOrder(settings: Settings, assignment: Assignment, m
     permissionPolicy:
       agent.permission_policy ?? PermissionPolicy.parse({ decision: settings.isIsolated ? "allow" : "ask" }),
     maxTurns: settings.maxTurns ?? agent.max_turns ?? null,
-    maxBudgetUsd: settings.maxBudgetUsd ?? assignment.budget_usd,
+    maxBudgetUsd: settings.maxBudgetUsd ?? null,
     timeoutSeconds: assignment.timeout_s,
     allowedTools: settings.allowedTools ?? agent.allowed_tools ?? [],
     disallowedTools: settings.disallowedTools ?? agent.disallowed_tools ?? [],
@@ -67,9 +67,6 @@ export async function prepareOrder(settings: Settings, assignment: Assignment, m
     systemPrompt: settings.systemPrompt ?? null,
     systemPromptAppend: settings.systemPromptAppend ?? agent.system_prompt_append ?? null,
     continuous: settings.continuous ?? assignment.continuous,
-    resume:
-      means.resume ??
-      (settings.resumeSessionId === undefined ? null : { sessionId: settings.resumeSessionId, how: "native" }),
     postCompletionSeconds: settings.postCompletionSeconds ?? assignment.post_completion_s,
   };
 }

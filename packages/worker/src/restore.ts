@@ -1,5 +1,6 @@
 /** Goes on with another run: its files and what its agent remembered, before the agent is started. */
 import { API_BASE, AppError, type AssignedResume, type Json } from "@drover/contract";
+import { existsSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, isAbsolute, join, normalize } from "node:path";
 import { z } from "zod";
@@ -75,7 +76,7 @@ async function restoreTranscript(parts: RestoreParts, given: AssignedResume, sig
   const { runtime } = parts;
   if (transcript === null || transcript.runtime !== parts.runtimeName || runtime.capabilities.resume !== "native")
     return false;
-  if (transcript.kind === "mark") return runtime.transcriptPath === undefined && transcript.mark !== undefined;
+  if (transcript.kind === "mark") return runtime.isWholeInMark !== undefined && transcript.mark !== undefined;
   const path = runtime.transcriptPath?.(parts, transcript.session_id);
   if (path === undefined || transcript.artifacts.length === 0) return false;
   const pieces: Buffer[] = [];
@@ -131,6 +132,21 @@ export async function restoreRun(
     { [NOTE]: JSON.parse(JSON.stringify(resume)) as Json, ...(mark === undefined ? {} : { mark }) },
   );
   return resume;
+}
+
+/** A session that the worker's own environment names: gone on with where the agent will find its memory, else begun afresh. */
+export async function restoreNamed(
+  { runtime, home, cwd }: Pick<RestoreParts, "runtime" | "home" | "cwd">,
+  sessionId: string,
+  transcript: Buffer | undefined,
+): Promise<Resume> {
+  const path = runtime.transcriptPath?.({ home, cwd }, sessionId);
+  if (path?.endsWith(".jsonl") === true && transcript !== undefined && !existsSync(path)) {
+    await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+    await writeFile(path, transcript, { mode: 0o600 });
+  }
+  const isKept = path === undefined ? runtime.capabilities.resume === "native" : existsSync(path);
+  return { sessionId, how: isKept ? "native" : "fresh" };
 }
 
 const GO_ON = "Go on where you stopped.";

@@ -2,6 +2,9 @@ import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "vitest";
+import type { AgentRuntime, WorkOrder } from "./agent-runtime.ts";
+import { createClaude } from "./agents/claude/claude.ts";
+import { createScripted } from "./agents/scripted.ts";
 import { createMemoryDisk } from "./fixtures/memory-disk.ts";
 import { SANDBOX_ID } from "./fixtures/peer.ts";
 import { test } from "./fixtures/worker-test.ts";
@@ -171,7 +174,15 @@ test("a message is given to the agent in the running turn, answered, and its rec
   expect(message.acks).toEqual([{ status: "delivered" }, { status: "seen", turn: 1 }]);
   await peer.until(() => peer.data("agent.message").length === 2);
   expect(peer.data("agent.message_injected")).toEqual([
-    { turn: 1, message_id: message.id, message_type: "user_message", content: "use JWT", content_length: 7 },
+    {
+      turn: 1,
+      message_id: message.id,
+      message_type: "user_message",
+      sender_id: "somebody",
+      content: "use JWT",
+      content_length: 7,
+      intervention_number: 1,
+    },
   ]);
   expect(peer.data("agent.message")[1]).toMatchObject({ turn: 1, content: "Understood: use JWT" });
   await worker.end("SIGTERM");
@@ -213,7 +224,7 @@ test("an interrupt stops a running command at once, keeps the worker, and the ne
   const stop = peer.queue("stop, please", { type: "interrupt" });
   await peer.until(() => stop.acks.length === 2 && peer.types().includes("agent.waiting"));
   expect(peer.data("agent.interrupted")).toEqual([
-    { turn: 1, reason: "stop, please", was_running: true, message_id: stop.id },
+    { turn: 1, reason: "stop, please", was_running: true, message_id: stop.id, sender_id: "somebody" },
   ]);
   expect(peer.data("agent.tool_result")[0]).toMatchObject({ is_error: true, signal: "SIGTERM" });
   expect(peer.types()).not.toContain("agent.completed");
@@ -367,6 +378,32 @@ test("the environment wins over the assignment, and a ticket says what to do whe
     expect(peer.data("agent.started")[0]).toMatchObject({ task: expected, branch: "mine", model: "a" });
     expect(peer.data("agent.message")[0]).toMatchObject({ content: expected });
   }
+  const quiet = await rig.peer({ ...steps({ text: "hm" }), branch: "theirs", ticket_title: "Blue paint" });
+  await rig.run(quiet, { STATE_DIR: join(rig.cwd, "..", "quiet"), POST_COMPLETION_SECONDS: "0.01" }).exit;
+  expect(quiet.data("agent.started")).toMatchObject([{ ticket_title: "Blue paint" }]);
+  expect(quiet.data("agent.completed")).toMatchObject([{ branch_name: "theirs", files_changed: 0 }]);
+});
+
+test("a session that the environment names is gone on with where its memory is, and else told as begun afresh", async ({
+  rig,
+}) => {
+  const peer = await rig.peer({ ...steps({ text: "here" }), runtime: "claude", post_completion_s: 0.01 });
+  const resumes: WorkOrder["resume"][] = [];
+  const start: AgentRuntime["start"] = (order, signal) => {
+    resumes.push(order.resume);
+    return createScripted().start(order, signal);
+  };
+  const runtimes = { claude: { ...createClaude(), start } };
+  const named = { RESUME_SESSION_ID: "5e55", HOME: rig.cwd };
+  await rig.run(peer, named, { runtimes }).exit;
+  const transcript = Buffer.from("{}\n").toString("base64");
+  const kept = { ...named, SESSION_TRANSCRIPT_B64: transcript, STATE_DIR: `${rig.cwd}/../kept` };
+  await rig.run(peer, kept, { runtimes }).exit;
+  expect(resumes).toMatchObject([
+    { sessionId: "5e55", how: "fresh" },
+    { sessionId: "5e55", how: "native" },
+  ]);
+  expect(peer.data("agent.started").map((data) => data.resume)).toEqual(["fresh", "native"]);
 });
 
 test("a run that is over is not reported as started again when its worker restarts", async ({ rig }) => {

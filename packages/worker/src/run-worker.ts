@@ -16,7 +16,7 @@ import { lockDirectory } from "./directory-lock.ts";
 import { type Disk, openDisk } from "./disk.ts";
 import { SETTLED, startAgent } from "./drive-agent.ts";
 import { type Fault, noFault } from "./fault.ts";
-import { fetchAssignment } from "./fetch-assignment.ts";
+import { fetchAssignment, fetchSpent } from "./fetch-assignment.ts";
 import { createGit } from "./git.ts";
 import { ensureRemote } from "./git-remote.ts";
 import { startHeartbeat } from "./heartbeat.ts";
@@ -25,7 +25,7 @@ import { type Link, startLink } from "./link.ts";
 import { type Log, noLog } from "./log.ts";
 import { openOutbox, type Outbox } from "./outbox.ts";
 import { prepareOrder, toHome, toRuntimeName } from "./prepare-order.ts";
-import { restoreRun } from "./restore.ts";
+import { restoreNamed, restoreRun } from "./restore.ts";
 import { type Receipts, startReceipts } from "./receipts.ts";
 import { type Environment, parseSettings, type Settings, toChildEnv } from "./settings.ts";
 import { createTransport, type Transport } from "./transport.ts";
@@ -93,16 +93,22 @@ const toExitCode = (ending: Ending) => (ending.reason === "revoked" ? EXIT_CODES
 
 const newId = () => randomBytes(4).toString("hex");
 
-const toStarted = (order: WorkOrder, runtime: AgentRuntime, assignment: Assignment, now: Date): NewEvent => ({
+const toStarted = (
+  { settings, parts }: Open,
+  order: WorkOrder,
+  runtime: AgentRuntime,
+  assignment: Assignment,
+): NewEvent => ({
   event_type: "agent.started",
   source: "worker",
   event_data: {
     turn: 0,
-    timestamp: now.toISOString(),
+    timestamp: parts.clock.now().toISOString(),
     sdk: runtime.name,
     model: order.model,
     task: order.prompt.slice(0, 2_000),
     task_description_length: order.prompt.length,
+    ticket_title: settings.ticketTitle ?? assignment.ticket_title,
     branch: order.branch,
     generation: assignment.generation,
     is_resuming: order.mark !== undefined || order.resume !== null,
@@ -159,7 +165,7 @@ async function recordWorkspace(outbox: Outbox, watch: WorkspaceWatch): Promise<v
 
 /** The runtime itself, or in iterations. */
 function toWorking(
-  { settings, childEnv }: Open,
+  { settings, childEnv, transport }: Open,
   assignment: Assignment,
   order: WorkOrder,
   runtime: AgentRuntime | undefined,
@@ -168,7 +174,8 @@ function toWorking(
   const options = { ...(assignment.continuous_options ?? ContinuousOptions.parse({})), ...settings.limits };
   const asked = options.require ?? ["clean", "committed"];
   const require = Evidence.options.filter((one) => settings.required.get(one) ?? asked.includes(one));
-  return makeContinuous(runtime, { git: createGit(childEnv["PATH"]), options, require });
+  const loadSpent = (signal: AbortSignal) => fetchSpent({ transport, sandboxId: settings.sandboxId }, signal);
+  return makeContinuous(runtime, { git: createGit(childEnv["PATH"]), options, require, loadSpent });
 }
 
 /** Waits for the first of: the agent's end, the server's last word, the signal. Then ends the others. */
@@ -194,7 +201,7 @@ async function work(
   const common = toCommon(open);
 
   // A run that is over and only waits for messages is not started again: its state at the server stays what it is.
-  if (outbox.getNote(SETTLED) !== true) await outbox.append([toStarted(order, runtime, assignment, parts.clock.now())]);
+  if (outbox.getNote(SETTLED) !== true) await outbox.append([toStarted(open, order, runtime, assignment)]);
 
   await recordWorkspace(outbox, watch);
 
@@ -202,7 +209,12 @@ async function work(
   const session = runtime.start(order, inner);
   const getSessionId = () => session.getSessionId?.();
   const transcript = openTranscript({ runtime, order, getSessionId, log: parts.log });
-  const agent = startAgent({ ...common, onOwed: receipts.wake, atBoundary: order.atBoundary, transcript }, session);
+  const describeWork = async () => {
+    const files = await watch.countChanged();
+    return { branch_name: order.branch, ...(files === null ? {} : { files_changed: files }) };
+  };
+  const { atBoundary } = order;
+  const agent = startAgent({ ...common, onOwed: receipts.wake, atBoundary, transcript, describeWork }, session);
   const saving = startSaving(transcript, { outbox, clock: parts.clock, getTurn: agent.getTurn }, inner);
   const everyMs = (settings.heartbeatSeconds ?? assignment.heartbeat_interval_s) * 1_000;
   const heartbeat = startHeartbeat(
@@ -267,8 +279,9 @@ async function restoreOwn(
   const runtimeName = toRuntimeName(settings, assignment);
   const runtime = parts.runtimes[runtimeName];
   if (runtime === undefined) return null;
-  const { sandboxId, cwd, isIsolated: isOurs } = settings;
+  const { sandboxId, cwd, isIsolated: isOurs, resumeSessionId: named } = settings;
   const own = { outbox, transport, sandboxId, watch, runtime, runtimeName, cwd, isOurs, home: toHome(settings) };
+  if (named !== undefined && assignment.resume === null) return restoreNamed(own, named, settings.sessionTranscript);
   return restoreRun({ ...own, clock: parts.clock, random: parts.random, log: parts.log }, assignment.resume, signal);
 }
 

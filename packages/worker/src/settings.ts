@@ -64,6 +64,7 @@ const Variables = z.object({
   SYSTEM_PROMPT_APPEND: Text.optional(),
   CONVERSATION_CONTEXT: Text.optional(),
   RESUME_SESSION_ID: Text.optional(),
+  SESSION_TRANSCRIPT_B64: z.base64().optional(),
   AGENT_COMMAND: Argv.optional(),
   AGENTS_DIR: Text.default(AGENTS_INSIDE),
   IS_SANDBOX: Flag.optional(),
@@ -87,6 +88,7 @@ export interface Settings {
   readonly prompt: string | undefined;
   /** Of the ticket, where neither we nor the server are told what to do. */
   readonly ticketPrompt: string | undefined;
+  readonly ticketTitle: string | undefined;
   readonly model: string | undefined;
   readonly branch: string | undefined;
   readonly cwd: string;
@@ -111,6 +113,8 @@ export interface Settings {
   readonly systemPrompt: string | undefined;
   readonly systemPromptAppend: string | undefined;
   readonly resumeSessionId: string | undefined;
+  /** What the agent remembers of that session, as the file in which it keeps it. */
+  readonly sessionTranscript: Buffer | undefined;
   readonly agentCommand: readonly string[] | undefined;
   /** Where agent packages are mounted. */
   readonly agentsDir: string;
@@ -169,6 +173,7 @@ export function parseSettings(env: Environment, cwd: string): Settings {
     callbackUrl: set.CALLBACK_URL,
     token: set.SANDBOX_TOKEN,
     prompt: toTaskPrompt(task) ?? set.TASK_DESCRIPTION ?? set.INITIAL_PROMPT,
+    ticketTitle: title ?? undefined,
     ticketPrompt: toTicketPrompt(title, task.ticket?.description ?? set.TICKET_DESCRIPTION),
     model: set.MODEL ?? set.ANTHROPIC_MODEL,
     branch: set.BRANCH_NAME,
@@ -196,6 +201,8 @@ export function parseSettings(env: Environment, cwd: string): Settings {
     systemPrompt: set.SYSTEM_PROMPT,
     systemPromptAppend: joinTexts(set.SYSTEM_PROMPT_APPEND, set.CONVERSATION_CONTEXT),
     resumeSessionId: set.RESUME_SESSION_ID,
+    sessionTranscript:
+      set.SESSION_TRANSCRIPT_B64 === undefined ? undefined : Buffer.from(set.SESSION_TRANSCRIPT_B64, "base64"),
     agentCommand: set.AGENT_COMMAND,
     agentsDir: set.AGENTS_DIR,
     isIsolated: set.IS_SANDBOX ?? false,

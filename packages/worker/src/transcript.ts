@@ -9,6 +9,8 @@ import type { Log } from "./log.ts";
 import type { Outbox } from "./outbox.ts";
 
 const EVERY_MS = 1_000;
+/** A directory is saved as a whole, so more rarely. */
+const DIRECTORY_EVERY = 30;
 const PIECE_BYTES = 8 * 1024 * 1024;
 const DIRECTORY_BYTES = 48 * 1024 * 1024;
 const MARK_CHARACTERS = 100_000;
@@ -17,15 +19,18 @@ const HEAD_BYTES = 4_096;
 
 export interface TranscriptParts {
   readonly runtime: AgentRuntime;
-  readonly order: Pick<WorkOrder, "home" | "cwd" | "keepArtifact">;
+  readonly order: Pick<WorkOrder, "home" | "cwd" | "env" | "keepArtifact">;
   readonly getSessionId: () => string | undefined;
   readonly log: Log;
 }
 
+/** `quick`: only what is cheap to look at; `running`: the agent writes meanwhile; `still`: a turn is over. */
+type Look = "quick" | "running" | "still";
+
 export interface Transcript {
-  /** What is new since the last time; nothing when nothing is. `isQuick`: only what is cheap to look at. Never throws. */
-  save(turn: number, isQuick: boolean): Promise<readonly AgentEvent[]>;
-  /** For agents whose whole memory is their mark. */
+  /** What is new since the last time; nothing when nothing is. Never throws. */
+  save(turn: number, look: Look): Promise<readonly AgentEvent[]>;
+  /** For agents of which the mark is enough. */
   saveMark(turn: number, step: AgentStep): readonly AgentEvent[];
 }
 
@@ -77,8 +82,10 @@ export function openTranscript(parts: TranscriptParts): Transcript {
     return events;
   };
 
-  const saveDirectory = async (turn: number, sessionId: string, path: string) => {
+  const saveDirectory = async (turn: number, sessionId: string, path: string, look: Look) => {
     const names = await listFiles(path);
+    // Files of a database fit together only while nobody writes.
+    if (look === "running" && names.some((name) => name.endsWith("-wal"))) return [];
     const abouts = await Promise.all(names.map((name) => stat(join(path, name))));
     const seen = names.map((name, index) => `${name} ${abouts[index]?.size} ${abouts[index]?.mtimeMs}`).join("\n");
     if (saved.path === path && saved.seen === seen) return [];
@@ -91,19 +98,19 @@ export function openTranscript(parts: TranscriptParts): Transcript {
     return [toSaved(turn, { kind: "directory", session_id: sessionId, artifact, offset: 0, size: bytes.length })];
   };
 
-  const save = async (turn: number, isQuick: boolean): Promise<readonly AgentEvent[]> => {
+  const save = async (turn: number, look: Look): Promise<readonly AgentEvent[]> => {
     const sessionId = parts.getSessionId();
     const path = sessionId === undefined ? undefined : runtime.transcriptPath?.(order, sessionId);
     if (sessionId === undefined || path === undefined) return [];
     const about = await stat(path).catch(() => undefined); // the agent has written nothing yet
     if (about?.isFile() === true) return saveFile(turn, sessionId, path, about.size);
-    return about?.isDirectory() === true && !isQuick ? saveDirectory(turn, sessionId, path) : [];
+    return about?.isDirectory() === true && look !== "quick" ? saveDirectory(turn, sessionId, path, look) : [];
   };
 
   return {
-    save(turn, isQuick) {
+    save(turn, look) {
       const done = last
-        .then(() => save(turn, isQuick))
+        .then(() => save(turn, look))
         .catch((error: unknown): readonly AgentEvent[] => {
           // Expected: the agent replaces its file in this moment. The next time finds the new one.
           parts.log("transcript.unsaved", { reason: String(error) });
@@ -113,8 +120,7 @@ export function openTranscript(parts: TranscriptParts): Transcript {
       return done;
     },
     saveMark(turn, { mark }) {
-      if (mark === undefined || runtime.transcriptPath !== undefined || runtime.capabilities.resume !== "native")
-        return [];
+      if (mark === undefined || runtime.isWholeInMark?.(order) !== true) return [];
       if (JSON.stringify(mark).length > MARK_CHARACTERS) return [];
       return [toSaved(turn, { kind: "mark", session_id: parts.getSessionId() ?? "", mark })];
     },
@@ -128,9 +134,9 @@ export function startSaving(
   signal: AbortSignal,
 ): { readonly done: Promise<void> } {
   const run = async () => {
-    while (!signal.aborted) {
+    for (let looks = 1; !signal.aborted; looks += 1) {
       await clock.sleep(EVERY_MS, signal);
-      const events = await transcript.save(getTurn(), true);
+      const events = await transcript.save(getTurn(), looks % DIRECTORY_EVERY === 0 ? "running" : "quick");
       if (events.length === 0) continue;
       const recorded = events.map((event) => ({
         ...event,

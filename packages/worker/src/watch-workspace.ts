@@ -1,5 +1,6 @@
 /** Tells what changed in the workspace since the last time it was asked, whoever changed it, and keeps a checkpoint of it. */
 import type { Json } from "@drover/contract";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 import type { AgentEvent, Boundary } from "./agent-runtime.ts";
@@ -38,6 +39,8 @@ export interface WorkspaceWatch {
   /** What changed, each change once, then the checkpoint. Asked again for the same tool it has nothing to say. Never throws:
    *  what cannot be told is logged. */
   capture(boundary: Boundary): Promise<readonly AgentEvent[]>;
+  /** Files that are not as they were when the work began, as of the last look; null when that is not known. */
+  countChanged(): Promise<number | null>;
 }
 
 export interface WatchParts {
@@ -50,6 +53,9 @@ export interface WatchParts {
   /** What was noted with the last checkpoint. */
   readonly note: Json | undefined;
 }
+
+/** In the worker's repository: the tree with which the work began. */
+const BEGUN = "begun";
 
 interface Base extends Snapshot {
   readonly commit: string | undefined;
@@ -116,6 +122,7 @@ export function watchWorkspace(parts: WatchParts): WorkspaceWatch {
     base = await toBase(workspace, parts.note);
     if (base !== undefined) return [];
     const now = await workspace.snapshot();
+    await writeFile(join(workspace.gitDir, BEGUN), now.tree);
     if (now.tree !== EMPTY_TREE) return [await save(workspace, now, 0, 0, {})];
     base = { ...now, commit: undefined };
     await workspace.standAlone();
@@ -132,6 +139,14 @@ export function watchWorkspace(parts: WatchParts): WorkspaceWatch {
     for (const change of changes) edited.push(await toFileEdited({ turn, toolUseId, change }, parts.keepArtifact));
     const more = total > changes.length ? { files_not_told: total - changes.length } : {};
     return [...edited, await save(workspace, now, turn, total, more)];
+  };
+
+  const countChanged = async (): Promise<number | null> => {
+    if (base === undefined) return null;
+    const { gitDir, run } = await open();
+    const begun = await readFile(join(gitDir, BEGUN), "utf8");
+    const names = await run(["diff-tree", "-r", "-M", "-l200", "-z", "--name-only", begun, base.tree]);
+    return names.toString("latin1").split("\0").length - 1;
   };
 
   /** One at a time, in the order they were asked for. */
@@ -168,6 +183,8 @@ export function watchWorkspace(parts: WatchParts): WorkspaceWatch {
       return true;
     },
     toNote: () => ({ commit: base?.commit ?? null, left_out: base === undefined ? [] : toLeftOut(base) }),
+    // Expected: no git here, or a journal of a worker that did not note how it began.
+    countChanged: () => last.then(countChanged).catch(() => null),
     capture: (boundary) => (isAsked(boundary) ? Promise.resolve([]) : guard(() => capture(boundary))),
   };
 }

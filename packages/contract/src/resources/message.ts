@@ -57,6 +57,8 @@ export const InboxMessage = z.looseObject({
   message_type: MessageType,
   timestamp: Timestamp,
   delivery: z.enum(["steer", "queue"]),
+  /** Who sent it: the id of a person's token, or `guardian`, `server`. */
+  sender_id: z.string().nullable().optional(),
 });
 export type InboxMessage = z.infer<typeof InboxMessage>;
 

@@ -151,6 +151,7 @@ export const Assignment = z.looseObject({
   sandbox_id: SandboxId,
   generation: z.int().positive(),
   task_id: TaskId.nullable(),
+  ticket_title: z.string().nullable().default(null),
   prompt: z.string().nullable(),
   runtime: z.string(),
   model: z.string().nullable(),
@@ -163,6 +164,8 @@ export const Assignment = z.looseObject({
   continuous: z.boolean().default(false),
   continuous_options: ContinuousOptions.nullable().default(null),
   budget_usd: z.number().nonnegative().nullable().default(null),
+  /** What its models have cost by the gateway's meter; null while nothing with a price was metered. */
+  spent_usd: z.number().nonnegative().nullable().default(null),
   timeout_s: z.int().positive().nullable().default(null),
   resume: AssignedResume.nullable().default(null),
   heartbeat_interval_s: z.number().positive(),

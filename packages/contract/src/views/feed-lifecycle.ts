@@ -101,7 +101,7 @@ const SENTENCES: Readonly<Record<string, (data: JsonObject) => Sentence>> = {
   }),
   "agent.started": (data) => ({
     title: data["is_resuming"] === true ? "Agent resumed" : "Agent started",
-    detail: join(readText(data, "sdk", "runtime"), readText(data, "model"), readText(data, "restored")),
+    detail: join(readText(data, "sdk", "runtime"), readText(data, "model"), readText(data, "restored", "resume")),
     tone: "busy",
   }),
   "agent.resumed": (data) => ({

@@ -14,6 +14,7 @@ const toInboxMessage = (row: MessageRow): InboxMessage => ({
   message_type: row.message_type,
   timestamp: row.queued_at.toISOString(),
   delivery: row.delivery,
+  sender_id: row.sender,
 });
 
 /** Settles at the next event that may bring a message to this sandbox, or after `ms`. Listening starts at once. */

@@ -11,6 +11,8 @@ import {
   parseAgentOptions,
 } from "@drover/contract";
 import type { SandboxRow } from "../store/sandboxes.ts";
+import { loadTask } from "../store/tasks.ts";
+import { loadTicket } from "../store/tickets.ts";
 import { loadForWorker } from "./current-worker.ts";
 import type { Deps } from "./deps.ts";
 import type { WorkerIdentity } from "./ingest-events.ts";
@@ -33,6 +35,12 @@ function toContinuous({ spec, repo, branch }: SandboxRow): ContinuousOptions | n
   return { ...options, require: options.require ?? (mode === "exploration" ? [] : [...asked]) };
 }
 
+async function loadTitle({ db }: Deps, taskId: SandboxRow["task_id"]): Promise<string | null> {
+  const task = taskId === null ? undefined : await loadTask.maybe(db, taskId);
+  const ticket = task === undefined ? undefined : await loadTicket.maybe(db, task.ticket_id);
+  return ticket?.title ?? null;
+}
+
 export async function getAssignment(deps: Deps, worker: WorkerIdentity): Promise<Assignment> {
   const row = await loadForWorker(deps.db, worker);
   const { script, continuous, budget_usd: budget, timeout_s: timeout } = row.spec;
@@ -40,6 +48,7 @@ export async function getAssignment(deps: Deps, worker: WorkerIdentity): Promise
     sandbox_id: row.id,
     generation: row.generation,
     task_id: row.task_id,
+    ticket_title: await loadTitle(deps, row.task_id),
     prompt: row.prompt,
     runtime: row.runtime ?? "scripted",
     model: row.model,
@@ -50,6 +59,7 @@ export async function getAssignment(deps: Deps, worker: WorkerIdentity): Promise
     continuous: continuous === true || typeof continuous === "object",
     continuous_options: toContinuous(row),
     budget_usd: typeof budget === "number" ? budget : null,
+    spent_usd: row.priced_calls === 0 ? null : row.cost_usd,
     timeout_s: typeof timeout === "number" ? timeout : null,
     resume: AssignedResume.safeParse(row.spec["resume"]).data ?? null,
     heartbeat_interval_s: deps.config.heartbeatIntervalSeconds,

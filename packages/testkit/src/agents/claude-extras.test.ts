@@ -77,7 +77,14 @@ test("a sub-agent, a skill, a server of tools and AGENTS.md are used, each told 
   await run.untilCount("agent.waiting");
   expect(run.isInRequest(1, "Never use the blue paint.")).toBe(true);
   expect(run.of("agent.subagent_invoked")).toMatchObject([{ subagent_type: "helper", subagent_prompt: "Be helpful." }]);
-  expect(JSON.stringify(run.of("agent.subagent_completed"))).toContain("The helper was here.");
+  expect(run.of("agent.subagent_completed")).toMatchObject([
+    {
+      description: "Help",
+      subagent_result: expect.stringContaining("The helper was here."),
+      subagent_usage: expect.objectContaining({ output_tokens: expect.any(Number) }),
+      subagent_duration_ms: expect.any(Number),
+    },
+  ]);
   expect(run.of("agent.skill_invoked")).toMatchObject([{ skill_name: "greet" }]);
   expect(run.of("agent.skill_completed")).toMatchObject([{ skill_name: "greet" }]);
   expect(run.model?.requests.some(({ body }) => JSON.stringify(body).includes("good morning in Basque"))).toBe(true);

@@ -4,6 +4,7 @@ import type { AgentEnd, AgentEvent, AgentSession, AgentStep, Receipt, WorkOrder 
 import { createPermissions } from "../permissions.ts";
 import { createBudgetWait, SPENT_PROMPT, toSpent } from "./await-budget.ts";
 import { AgentGone, type Conversation, type OpenConversation, type PromptEnd, type Talk } from "./conversation.ts";
+import { toInjected, toInterrupted } from "./heard.ts";
 import { createMailbox } from "./mailbox.ts";
 import { createStepChannel } from "./step-channel.ts";
 import { parseMark, startMark } from "./talk-mark.ts";
@@ -84,14 +85,6 @@ export function holdConversation(order: WorkOrder, open: OpenConversation, signa
     room: () => channel.room(),
   };
   const seen = (message: InboxMessage): Receipt => ({ messageId: message.id, status: "seen", turn: mark.turn });
-  const toInjected = (message: InboxMessage): AgentEvent =>
-    say("agent.message_injected", {
-      message_id: message.id,
-      message_type: message.message_type,
-      content: message.content,
-      content_length: message.content.length,
-    });
-
   const ensureOpen = async (): Promise<Conversation> => {
     if (conversation !== undefined) return conversation;
     const wanted = mark.sessionId ?? order.resume?.sessionId;
@@ -159,7 +152,8 @@ export function holdConversation(order: WorkOrder, open: OpenConversation, signa
         await cancel(running, ended, "a message came instead");
         return { kind: "redirected", message };
       }
-      if (await running.steer(message.content).catch(() => false)) emit([toInjected(message)], seen(message));
+      if (await running.steer(message.content).catch(() => false))
+        emit([toInjected(mark.turn, message)], seen(message));
       else held.push(message);
     }
   };
@@ -187,7 +181,11 @@ export function holdConversation(order: WorkOrder, open: OpenConversation, signa
       if (signal.aborted) return "closed";
       const kind = error instanceof AgentGone ? error.kind : "stream_init";
       emit([
-        say("agent.stream_error", { error: toText(error), error_type: kind }),
+        say("agent.stream_error", {
+          error: toText(error),
+          error_type: kind,
+          final_output_length: mark.lastText.length,
+        }),
         say("agent.failed", { error: toText(error) }),
       ]);
       return "failed";
@@ -212,7 +210,7 @@ export function holdConversation(order: WorkOrder, open: OpenConversation, signa
     if (outcome.kind === "ended") emit([...left, toCompleted(running, outcome.end)]);
     else if (outcome.kind === "interrupted")
       emit(
-        [...left, toInterrupted(outcome.message, true)],
+        [...left, toInterrupted(mark.turn, outcome.message, true)],
         outcome.message === undefined ? undefined : seen(outcome.message),
       );
     else if (outcome.kind === "stopped") {
@@ -222,20 +220,17 @@ export function holdConversation(order: WorkOrder, open: OpenConversation, signa
     else {
       emit([
         ...left,
-        say("agent.stream_error", { error: outcome.error.message, error_type: outcome.error.kind }),
+        say("agent.stream_error", {
+          error: outcome.error.message,
+          error_type: outcome.error.kind,
+          final_output_length: mark.lastText.length,
+        }),
         say("agent.failed", { error: outcome.error.message }),
       ]);
       return "failed";
     }
     return "idle";
   };
-
-  const toInterrupted = (message: InboxMessage | undefined, wasRunning: boolean): AgentEvent =>
-    say("agent.interrupted", {
-      reason: message?.content ?? "interrupted",
-      was_running: wasRunning,
-      ...(message === undefined ? {} : { message_id: message.id }),
-    });
 
   const toCutOff = ({ id, tool }: { id: string; tool: string }): AgentEvent =>
     say("agent.tool_result", {
@@ -253,7 +248,7 @@ export function holdConversation(order: WorkOrder, open: OpenConversation, signa
     mark.phase = "working";
     mark.prompt = text;
     if (message === undefined) emit([]);
-    else emit([toInjected(message)], seen(message));
+    else emit([toInjected(mark.turn, message)], seen(message));
   };
 
   /** Between turns: nothing to do until somebody speaks, the time is over, or the end. */
@@ -267,7 +262,7 @@ export function holdConversation(order: WorkOrder, open: OpenConversation, signa
       if (signal.aborted) return "closed";
       const interrupt = mailbox.takeInterrupt();
       if (interrupt !== undefined) {
-        emit([toInterrupted(interrupt, false)], seen(interrupt));
+        emit([toInterrupted(mark.turn, interrupt, false)], seen(interrupt));
         continue;
       }
       return mailbox.take(true) ?? "timeout";

@@ -5,11 +5,10 @@ import { z } from "zod";
 const OpenTool = z.object({
   id: z.string(),
   tool: z.string(),
-  /** For an edit: what the file held before it, how many files it changes, and the events to record once it is made. */
+  /** For an edit: what the file held before it, and the events to record once it is made. */
   edit: z
     .object({
       before: z.string(),
-      files: z.int(),
       events: z.array(z.object({ event_type: z.string(), event_data: z.record(z.string(), z.json()) })),
     })
     .optional(),
@@ -25,7 +24,6 @@ const Place = z.object({
   step: z.int(),
   turn: z.int(),
   toolCount: z.int(),
-  fileCount: z.int(),
   /** The turn was interrupted: steps are left out until the next one begins. */
   isSkipping: z.boolean(),
   /** The script was played to its end. */
@@ -44,7 +42,6 @@ export const startPlace = (run: string): Place => ({
   step: 0,
   turn: 1,
   toolCount: 0,
-  fileCount: 0,
   isSkipping: false,
   isOver: false,
   lastText: "",

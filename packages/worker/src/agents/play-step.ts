@@ -1,5 +1,6 @@
 /** Plays one step of a script as events. */
 import { playCommand, playEdit, playTodo, playToolUse } from "./play-tools.ts";
+import { toInjected } from "./heard.ts";
 import { advance, toRequestId } from "./place.ts";
 import type { Permission, PlainStep } from "./script.ts";
 import { fill, fillDeep, finish, listen, pause, type Playing, record, say, type Stage, whatStopped } from "./stage.ts";
@@ -71,12 +72,7 @@ async function* playPermission(stage: Stage, permission: Permission): Playing {
   if (decision === "deny") advance(stage.place);
   if (message === undefined) yield record(stage, [answered]);
   else {
-    const injected = say(stage, "agent.message_injected", {
-      message_id: message.id,
-      message_type: message.message_type,
-      content: message.content,
-      content_length: message.content.length,
-    });
+    const injected = toInjected(stage.place.turn, message);
     yield record(stage, message.message_type === "permission_answer" ? [answered] : [injected, answered], {
       receipt: { messageId: message.id, status: "seen", turn: stage.place.turn },
     });

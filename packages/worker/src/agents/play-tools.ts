@@ -80,11 +80,9 @@ export const playEdit: Play<StepOf<"edit">> = async function* (stage, { edit }) 
     durationMs: 0,
   });
   // On disk before the file changes: after a death in between, the edit is made and told, once.
-  const files = plan.changeType === undefined ? 0 : 1;
-  place.open = { id, tool, edit: { before, files, events: JSON.parse(JSON.stringify([result])) } };
+  place.open = { id, tool, edit: { before, events: JSON.parse(JSON.stringify([result])) } };
   yield record(stage, [use], { isBarrier: true });
   await applyEdit(plan);
-  place.fileCount += files;
   delete place.open;
   yield finish(stage, [result]);
   return "done";
@@ -97,7 +95,6 @@ export async function* redoEdit(stage: Stage, edit: Edit): Playing {
   if (open === undefined) return "done";
   const isStillToDo = (await hashFile(order.cwd, fill(stage, edit.path))) === open.before;
   if (isStillToDo) await applyEdit(await planEdit(order.cwd, edit, (text) => fill(stage, text), true));
-  place.fileCount += open.files;
   delete place.open;
   yield finish(stage, open.events);
   return "done";

@@ -2,6 +2,7 @@
 import { AppError, type InboxMessage, MessageId } from "@drover/contract";
 import type { AgentEnd, AgentRuntime, AgentStep, WorkOrder } from "../agent-runtime.ts";
 import { DEMO_SCRIPT } from "./demo-script.ts";
+import { toInjected, toInterrupted } from "./heard.ts";
 import { createMailbox } from "./mailbox.ts";
 import { startPlace, toPlace, toRequestId } from "./place.ts";
 import { playStep } from "./play-step.ts";
@@ -44,13 +45,7 @@ function createPlayer(script: Script, stage: Stage) {
 
   function inject(message: InboxMessage): AgentStep {
     place.answer = { content: message.content, step: 0 };
-    const data = {
-      message_id: message.id,
-      message_type: message.message_type,
-      content: message.content,
-      content_length: message.content.length,
-    };
-    return record(stage, [say(stage, "agent.message_injected", data)], {
+    return record(stage, [toInjected(place.turn, message)], {
       receipt: { messageId: message.id, status: "seen", turn: place.turn },
     });
   }
@@ -113,7 +108,7 @@ function createPlayer(script: Script, stage: Stage) {
       if (signal.aborted) return "closed";
       const interrupt = mailbox.takeInterrupt();
       const message = interrupt === undefined ? mailbox.take(true) : undefined;
-      if (interrupt !== undefined) yield toInterrupted(interrupt, false);
+      if (interrupt !== undefined) yield stop(interrupt, false);
       else if (message === undefined) return "timeout";
       else {
         place.phase = "working";
@@ -124,16 +119,11 @@ function createPlayer(script: Script, stage: Stage) {
     }
   }
 
-  function toInterrupted(message: InboxMessage | undefined, wasRunning: boolean): AgentStep {
+  function stop(message: InboxMessage | undefined, wasRunning: boolean): AgentStep {
     delete place.answer;
-    const event = say(stage, "agent.interrupted", {
-      reason: message?.content ?? "interrupted",
-      was_running: wasRunning,
-      ...(message === undefined ? {} : { message_id: message.id }),
-    });
     return record(
       stage,
-      [event],
+      [toInterrupted(place.turn, message, wasRunning)],
       message === undefined ? {} : { receipt: { messageId: message.id, status: "seen", turn: place.turn } },
     );
   }
@@ -148,7 +138,6 @@ function createPlayer(script: Script, stage: Stage) {
         session_id: place.run,
         cost_usd: 0,
         final_output: place.lastText,
-        files_changed: place.fileCount,
       }),
     ]);
   }
@@ -157,7 +146,7 @@ function createPlayer(script: Script, stage: Stage) {
     place.phase = "idle";
     if (outcome === "interrupted") {
       place.isSkipping = true;
-      yield toInterrupted(mailbox.takeInterrupt(), true);
+      yield stop(mailbox.takeInterrupt(), true);
     } else if (outcome === "failed") {
       place.isOver = true;
       yield record(stage, []);
@@ -206,6 +195,7 @@ export const createScripted = (die: () => void = killSelf): AgentRuntime => ({
     toolLimits: "noticed",
     subagents: false,
   },
+  isWholeInMark: () => true,
   start(order, signal) {
     const mailbox = createMailbox();
     const put = (message: InboxMessage) => {

@@ -113,6 +113,8 @@ test("a run is told as events, in order, with its turn, tools, files and cost", 
     final_output: "Done.",
   });
   expect(readFileSync(join(rig.cwd, "a.txt"), "utf8")).toBe("one\n");
+  // What a program of somebody's own remembers is not known here: nobody is promised that it goes on elsewhere.
+  expect(peer.data("agent.transcript_saved")).toEqual([]);
 });
 
 describe("permissions", () => {

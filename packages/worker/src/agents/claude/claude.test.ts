@@ -4,11 +4,12 @@ import { expect, test } from "vitest";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { MessageId } from "@drover/contract";
 import { makePlainOrder } from "../../../../testkit/src/conformance/agent-runtime/plain-order.ts";
 import type { AgentEvent, WorkOrder } from "../../agent-runtime.ts";
 import { createClaude } from "./claude.ts";
 import { toSdkOptions } from "./options.ts";
-import type { SdkOptions } from "./sdk.ts";
+import type { SdkInput, SdkOptions } from "./sdk.ts";
 
 const HOOK = { tool_name: "Bash", tool_use_id: "t1", tool_input: {}, tool_response: {}, duration_ms: 1 };
 
@@ -93,5 +94,45 @@ test("what is appended stands behind the agent's own instructions, or behind tho
   expect((await toSdkOptions({ ...order, systemPrompt: "You count sheep." })).systemPrompt).toBe(
     "You count sheep.\n\nbe brief",
   );
+  await rm(folder, { recursive: true, force: true });
+});
+
+test("a message that was taken along by an interrupt is given to the agent again, and gets one receipt", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "drover-claude-"));
+  const tell = ({ uuid }: SdkInput, state: string) => ({ type: "command_lifecycle", command_uuid: uuid, state });
+  async function* play(prompt: AsyncIterable<SdkInput>) {
+    const given = prompt[Symbol.asyncIterator]();
+    const next = async () => (await given.next()).value as SdkInput;
+    // Before what was said about it.
+    expect((await next()).message.content).toBe("Do as planned.");
+    yield tell(await next(), "cancelled");
+    yield tell(await next(), "started");
+    await new Promise(() => undefined);
+  }
+  const load = async () => ({
+    query: ({ prompt }: { prompt: AsyncIterable<SdkInput> }) =>
+      Object.assign(play(prompt), { interrupt: async () => undefined }),
+  });
+  const ending = new AbortController();
+  const session = createClaude(load as never).start(
+    { ...toOrder(folder, async () => []), prompt: "Do as planned." },
+    ending.signal,
+  );
+  const id = "msg-0000000000aa" as MessageId;
+  session.send({
+    id,
+    content: "hear me",
+    message_type: "user_message",
+    timestamp: "2026-01-01T00:00:00Z",
+    delivery: "steer",
+  });
+  for (;;) {
+    const { value } = await session.steps.next();
+    if (!("events" in value) || value.receipt === undefined) continue;
+    expect(value.receipt).toMatchObject({ messageId: id, status: "seen" });
+    expect(value.events).toMatchObject([{ event_type: "agent.message_injected", event_data: { content: "hear me" } }]);
+    break;
+  }
+  ending.abort();
   await rm(folder, { recursive: true, force: true });
 });

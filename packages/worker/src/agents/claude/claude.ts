@@ -14,6 +14,7 @@ import type {
 } from "../../agent-runtime.ts";
 import { createPermissions } from "../../permissions.ts";
 import { createBudgetWait, SPENT_PROMPT, toSpent } from "../await-budget.ts";
+import { toInjected, toInterrupted } from "../heard.ts";
 import { createStepChannel } from "../step-channel.ts";
 import { createAgentProcess } from "./agent-process.ts";
 import { refuseTool } from "./guard-rails.ts";
@@ -134,21 +135,11 @@ function createSession(order: WorkOrder, load: typeof loadSdk, signal: AbortSign
   const inject = (message: InboxMessage) => {
     if (phase === "idle") turn += 1;
     phase = "working";
-    const { id, message_type, content } = message;
-    const event_data = { message_id: id, message_type, content, content_length: content.length };
-    emit([{ event_type: "agent.message_injected", event_data }], { messageId: id, status: "seen", turn });
+    emit([toInjected(turn, message)], { messageId: message.id, status: "seen", turn });
   };
 
-  const toInterrupted = (message: InboxMessage, wasRunning: boolean) =>
-    emit(
-      [
-        {
-          event_type: "agent.interrupted",
-          event_data: { reason: message.content, was_running: wasRunning, message_id: message.id },
-        },
-      ],
-      { messageId: message.id, status: "seen", turn },
-    );
+  const tellInterrupted = (message: InboxMessage, wasRunning: boolean) =>
+    emit([toInterrupted(turn, message, wasRunning)], { messageId: message.id, status: "seen", turn });
 
   const closeTool = (one: OpenTool, text: string, isError: boolean) => {
     tools.delete(one.id);
@@ -229,7 +220,7 @@ function createSession(order: WorkOrder, load: typeof loadSdk, signal: AbortSign
     phase = "idle";
     emit([toTurnComplete(result, sessionId)]);
     const stopped = interrupts.splice(0);
-    for (const message of stopped) toInterrupted(message, true);
+    for (const message of stopped) tellInterrupted(message, true);
     const next = queued.shift();
     if (next !== undefined) push(next);
     if (pushed.size > 0) return;
@@ -259,8 +250,10 @@ function createSession(order: WorkOrder, load: typeof loadSdk, signal: AbortSign
     if (message.type === "system") return tellSystem(message);
     if (message.type === "user") return message.isReplay === true ? undefined : tellUser(message);
     const given = pushed.get(message.command_uuid);
-    if (message.state !== "started" || given === undefined) return;
+    if (given === undefined || (message.state !== "started" && message.state !== "cancelled")) return;
     pushed.delete(message.command_uuid);
+    // An interrupt took it along: it was sent to be read, and is given again.
+    if (message.state === "cancelled") return push(given);
     flushAnswer();
     inject(given);
   };
@@ -367,7 +360,7 @@ function createSession(order: WorkOrder, load: typeof loadSdk, signal: AbortSign
     };
 
     try {
-      if (firstPrompt !== undefined) input.push(firstPrompt, randomUUID());
+      if (firstPrompt !== undefined) input.pushFirst(firstPrompt, randomUUID());
       query = sdk.query({
         prompt: input,
         options: {
@@ -423,7 +416,12 @@ function createSession(order: WorkOrder, load: typeof loadSdk, signal: AbortSign
       if (outcome !== "died") return { reason: outcome, turns: turn };
       deaths = before === turn ? deaths + 1 : 1;
       const error = said === "" ? "the agent's process ended" : said;
-      emit([{ event_type: "agent.stream_error", event_data: { error, error_type: "agent_died" } }]);
+      emit([
+        {
+          event_type: "agent.stream_error",
+          event_data: { error, error_type: "agent_died", final_output_length: lastText.length },
+        },
+      ]);
       closeAbandoned("the agent's process ended while this tool ran");
       if (deaths > RESTARTS) throw new AppError("sandbox.unavailable", `the agent ended by itself: ${error}`);
       said = "";
@@ -452,7 +450,7 @@ function createSession(order: WorkOrder, load: typeof loadSdk, signal: AbortSign
     },
     interrupt(message) {
       if (signal.aborted) return "the agent has ended";
-      if (phase === "idle" && pushed.size === 0) toInterrupted(message, false);
+      if (phase === "idle" && pushed.size === 0) tellInterrupted(message, false);
       else {
         interrupts.push(message);
         permissions.abandon("interrupted");

@@ -4,8 +4,17 @@ import type { SdkInput } from "./sdk.ts";
 
 export interface InputStream extends AsyncIterable<SdkInput> {
   push(text: string, uuid: string): void;
+  /** In front of what waits already: the order comes before what was said about it. */
+  pushFirst(text: string, uuid: string): void;
   end(): void;
 }
+
+const toInput = (content: string, uuid: string): SdkInput => ({
+  type: "user",
+  message: { role: "user", content },
+  parent_tool_use_id: null,
+  uuid,
+});
 
 export function createInputStream(): InputStream {
   const bell = createBell();
@@ -13,7 +22,11 @@ export function createInputStream(): InputStream {
   let isOver = false;
   return {
     push(text, uuid) {
-      waiting.push({ type: "user", message: { role: "user", content: text }, parent_tool_use_id: null, uuid });
+      waiting.push(toInput(text, uuid));
+      bell.ring();
+    },
+    pushFirst(text, uuid) {
+      waiting.unshift(toInput(text, uuid));
       bell.ring();
     },
     end() {

@@ -89,6 +89,7 @@ export async function toSdkOptions(order: WorkOrder): Promise<Fixed> {
     agents: order.subagents,
     ...(order.model === null ? {} : { model: order.model }),
     ...(order.maxTurns === null ? {} : { maxTurns: order.maxTurns }),
+    ...(order.maxBudgetUsd === null ? {} : { maxBudgetUsd: order.maxBudgetUsd }),
   };
 }
 

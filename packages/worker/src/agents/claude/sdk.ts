@@ -53,6 +53,7 @@ export interface SdkOptions {
   readonly agents: WorkOrder["subagents"];
   readonly model?: string;
   readonly maxTurns?: number;
+  readonly maxBudgetUsd?: number;
   readonly resume?: string;
   readonly sessionId?: string;
 }

@@ -73,14 +73,26 @@ export function toBlockEvent(block: Block): AgentEvent | undefined {
     };
   if (block.type !== "tool_use") return undefined;
   const { id, tool, input } = readToolUse(block);
+  const event_type = BEGUN[toKind(tool)];
+  const event_subtype = event_type.slice("agent.".length);
+  return { event_type, event_data: { tool, tool_use_id: id, input, event_subtype, ...toAbout(tool, input) } };
+}
+
+/** The SDK says what a sub-agent used, and not what it cost: that is among the gateway's records. */
+function toSubagentEnd(input: Readonly<Record<string, unknown>>, { tool_response: given, duration_ms }: HookInput) {
+  const { usage, totalDurationMs } = readRecord(given);
   return {
-    event_type: BEGUN[toKind(tool)],
-    event_data: { tool, tool_use_id: id, input, ...toAbout(tool, input) },
+    description: textOf(input["description"]),
+    subagent_result: toOutputText(readRecord(given)["content"] ?? given).slice(0, RESULT_CHARACTERS),
+    subagent_usage: usage ?? null,
+    subagent_cost_usd: null,
+    subagent_duration_ms: typeof totalDurationMs === "number" ? totalDurationMs : (duration_ms ?? null),
   };
 }
 
 /** A tool has ended well: told by the hook, which knows what it answered. */
-export function toCompletedEvent({ tool_name: tool, tool_input: input, ...hook }: HookInput): AgentEvent {
+export function toCompletedEvent(hook: HookInput): AgentEvent {
+  const { tool_name: tool, tool_input: input } = hook;
   const kind = toKind(tool);
   const response = toOutputText(hook.tool_response);
   return {
@@ -92,7 +104,7 @@ export function toCompletedEvent({ tool_name: tool, tool_input: input, ...hook }
       tool_response: response.slice(0, RESULT_CHARACTERS),
       ...(hook.duration_ms === undefined ? {} : { duration_ms: hook.duration_ms }),
       ...toAbout(tool, input),
-      ...(kind === "subagent" ? { subagent_result: response.slice(0, RESULT_CHARACTERS) } : {}),
+      ...(kind === "subagent" ? toSubagentEnd(input, hook) : {}),
     },
   };
 }

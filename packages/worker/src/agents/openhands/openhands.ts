@@ -15,5 +15,7 @@ export const createOpenHands = (): AgentRuntime => ({
     toolLimits: "noticed",
     subagents: false,
   },
+  // A server inside the sandbox is gone with it.
+  isWholeInMark: ({ env }) => env["OPENHANDS_URL"] !== undefined,
   start: (order, signal) => holdConversation(order, connectOpenHands, signal),
 });
