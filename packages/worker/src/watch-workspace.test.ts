@@ -133,6 +133,11 @@ test("whoever makes it, a change is told once, with its kind", async ({ desk }) 
   rmSync(join(desk.cwd, "link"));
   writeFileSync(join(desk.cwd, "link"), "a file now\n");
   expect(summary(await desk.look())).toEqual([["modified", "link"]]);
+  // Of three looks together: each file once, and none that is as it was at the beginning.
+  expect(await desk.watch.countChanged()).toBe(6);
+  rmSync(join(desk.cwd, "link"));
+  await desk.look();
+  expect(await desk.watch.countChanged()).toBe(5);
 });
 
 test("the owner's repository is left as it was, also without a commit, and its rules of what to ignore hold", async ({
