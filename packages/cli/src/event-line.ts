@@ -16,6 +16,12 @@ export function formatEvent(event: LogEvent, width: number, paint: Paint): strin
   return isError(type) ? paint.red(line) : line;
 }
 
-/** What has no sentence of its own is shown as it is. */
-const toRest = (event: LogEvent): string =>
-  Object.keys(event.event_data).length === 0 ? "" : JSON.stringify(event.event_data);
+/** What a program printed and what a tool answered, by the type that tells it. */
+const SAYING: Readonly<Record<string, string>> = { "command.output": "chunk", "agent.tool_result": "result" };
+
+/** What has neither sentence nor text of its own is shown as it is. */
+function toRest({ event_type: type, event_data: data }: LogEvent): string {
+  const said = data[SAYING[type] ?? ""];
+  if (typeof said === "string") return said.trim() === "" ? "(nothing)" : said;
+  return Object.keys(data).length === 0 ? "" : JSON.stringify(data);
+}

@@ -6,7 +6,12 @@ import { EXIT } from "./exit-code.ts";
 import type { Context } from "./verb.ts";
 
 const ENDED: ReadonlySet<SandboxState> = new Set(["completed", "cancelled", "failed", "terminated"]);
-const QUIET: ReadonlySet<string> = new Set(["agent.heartbeat", "heartbeat", "spec.heartbeat"]);
+const QUIET: ReadonlySet<string> = new Set([
+  "agent.heartbeat",
+  "heartbeat",
+  "spec.heartbeat",
+  "agent.transcript_saved",
+]);
 
 const readState = (event: LogEvent): SandboxState | undefined =>
   event.event_type === "STATE_CHANGED" ? SandboxState.safeParse(event.event_data["to"]).data : undefined;

@@ -64,4 +64,10 @@ test("an event is one line, whatever it holds", () => {
   expect(line).toMatch(/^12345 {2}12:34:56 {2}custom\.type {15}\{"text":"a\\nbx+…$/);
   expect(line).toHaveLength(80);
   expect(formatEvent({ ...event, event_data: {} }, 80, toPaint(false, {}))).toBe("12345  12:34:56  custom.type");
+  const told = (event_type: string, event_data: Record<string, string>) =>
+    formatEvent({ ...event, event_type, event_data }, 80, toPaint(false, {})).slice(43);
+  expect(told("command.output", { stream: "stdout", chunk: " 1\n 2\n" })).toBe("1 2");
+  expect(told("agent.tool_result", { tool: "Write", result: "created a.txt" })).toBe("created a.txt");
+  expect(told("agent.tool_result", { tool: "Bash", result: "" })).toBe("(nothing)");
+  expect(told("agent.tool_result", { toString: "x" })).toBe('{"toString":"x"}');
 });
