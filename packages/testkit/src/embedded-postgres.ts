@@ -16,6 +16,8 @@ export interface Started {
   readonly postgres: EmbeddedPostgres;
   readonly db: Db;
   readonly pid: number;
+  /** What people were warned of. */
+  readonly warned: readonly string[];
   readonly abort: () => void;
   /** Closes, stops and releases the directory, in this order. */
   readonly stop: () => Promise<void>;
@@ -74,8 +76,10 @@ async function makeDir(): Promise<AsyncDisposable & { readonly path: string }> {
 async function startAll(dir: string, settings: Settings): Promise<Started> {
   const dataDir = await lockDataDir(dir);
   const aborter = new AbortController();
+  const warned: string[] = [];
+  const log = { ...silentLog, warn: (name: string) => void warned.push(name) };
   // Not the file system's word but PostgreSQL's recovery is under test, and killing a process loses no write.
-  const options = { dataDir, log: silentLog, signal: aborter.signal, settings: { fsync: "off", ...settings } };
+  const options = { dataDir, log, signal: aborter.signal, settings: { fsync: "off", ...settings } };
   const postgres = await startPostgres(options).catch(async (error: unknown) => {
     await dataDir.release();
     throw error;
@@ -86,7 +90,7 @@ async function startAll(dir: string, settings: Settings): Promise<Started> {
     await postgres.stop();
     await dataDir.release();
   };
-  return { postgres, db, pid: postgres.pid() ?? -1, abort: () => aborter.abort(), stop };
+  return { postgres, db, pid: postgres.pid() ?? -1, warned, abort: () => aborter.abort(), stop };
 }
 
 /** Whether the process does anything; one that has ended and was not yet reaped does not. */

@@ -22,13 +22,18 @@ test("data is there again after a stop and a start", async ({ dir, start }) => {
   expect(await second.db.query(SELECT)).toEqual([{ n: 1 }]);
 });
 
-test("stopping ends the process and may be repeated; aborting the signal stops too", async ({ dir, start }) => {
-  const { postgres, pid, abort } = await start(dir);
+test("stopping ends the process, sessions too, and alarms nobody; aborting the signal stops too", async ({
+  dir,
+  start,
+}) => {
+  const { postgres, db, pid, warned, abort } = await start(dir);
+  await db.query(sql`select 1 as n`);
   abort();
   await postgres.done;
   await postgres.stop();
   expect(isRunning(pid)).toBe(false);
   expect(postgres.pid()).toBeUndefined();
+  expect(warned).toEqual([]);
 });
 
 test("a killed postmaster is started again, with all that was committed, and the same handle works", async ({

@@ -213,7 +213,7 @@ async function launch(place: Place, stopping: AbortSignal): Promise<Running> {
   const { command, args } = place.launcher.wrap("postgres", ["-D", place.cluster, ...flags]);
   // A session of its own: Ctrl-C in a terminal is for us, and PostgreSQL is stopped last.
   const child = spawn(command, args, { env: place.binaries.env, stdio: ["ignore", "ignore", "pipe"], detached: true });
-  const tail = followLog(child, place.log);
+  const tail = followLog(child, place.log, stopping);
   const exited = new Promise<AppError>((resolve) => {
     child.once("error", (error) => resolve(new AppError("database.start_failed", error.message, { cause: error })));
     child.once("exit", (code, signal) => {
@@ -260,12 +260,13 @@ async function endChild(child: ChildProcess, exited: Promise<unknown>): Promise<
   }
 }
 
-/** Passes what PostgreSQL prints on, and remembers the last lines for an error message. */
-function followLog(child: ChildProcess, log: Log): () => string {
+/** Passes what PostgreSQL prints on, and remembers the last lines for an error message. That it ends sessions when it is told to
+ *  stop is no trouble. */
+function followLog(child: ChildProcess, log: Log, stopping: AbortSignal): () => string {
   const last: string[] = [];
   if (child.stderr !== null) {
     createInterface({ input: child.stderr }).on("line", (line) => {
-      if (/ (?:FATAL|PANIC): /.test(line)) log.warn("postgres.said", { line });
+      if (/ (?:FATAL|PANIC): /.test(line) && !stopping.aborted) log.warn("postgres.said", { line });
       else log.debug("postgres.said", { line });
       last.push(line);
       if (last.length > 20) last.shift();
