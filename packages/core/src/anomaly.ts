@@ -42,7 +42,7 @@ export interface AnomalyScore {
 const WEIGHTS: AnomalyParts = { latency: 0.35, errors: 0.3, resources: 0.2, queue: 0.15 };
 const ALPHA = 0.1;
 const THRESHOLD = 0.8;
-export const ANOMALY_READINGS = 3;
+const ANOMALY_READINGS = 3;
 export const CRITICAL_SCORE = 0.9;
 /** Standard deviations, multiples of the mean and waiting tasks at which a part is full. */
 const FULL_DEVIATIONS = 3;

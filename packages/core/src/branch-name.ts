@@ -34,7 +34,7 @@ const toPrefix = ({ ticket_type: type, priority }: TicketName): string => {
 };
 
 /** Letters lose their accents, everything else but digits and hyphens is dropped. */
-export const toSlug = (title: string): string =>
+const toSlug = (title: string): string =>
   title
     .normalize("NFKD")
     .toLowerCase()

@@ -13,8 +13,8 @@ const PATTERNS: readonly string[] = [
   String.raw`-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----[^-]{1,6000}-----END [A-Z ]{0,40}PRIVATE KEY-----`,
 ];
 
-export const MASK_REACH = 8_192;
-export const MASKED = "***";
+const MASK_REACH = 8_192;
+const MASKED = "***";
 /** Shorter words stand in text that has nothing to do with them. */
 const SHORTEST = 8;
 

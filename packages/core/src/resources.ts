@@ -3,7 +3,7 @@ import type { Provider, ResolvedResources } from "@drover/contract";
 
 export type ResourceName = "memory_gb" | "cpu" | "disk_gb";
 
-export const RESOURCE_CAPS: Readonly<Record<ResourceName, number>> = { memory_gb: 8, cpu: 4, disk_gb: 10 };
+const RESOURCE_CAPS: Readonly<Record<ResourceName, number>> = { memory_gb: 8, cpu: 4, disk_gb: 10 };
 
 type Sizes = Pick<ResolvedResources, ResourceName>;
 type Sources = Pick<ResolvedResources, "image" | "snapshot">;

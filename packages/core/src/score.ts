@@ -40,7 +40,7 @@ export interface Scored {
   readonly max_retries: number;
 }
 
-export const PRIORITY_VALUES: Readonly<Record<Priority, number>> = { CRITICAL: 1, HIGH: 0.75, MEDIUM: 0.5, LOW: 0.25 };
+const PRIORITY_VALUES: Readonly<Record<Priority, number>> = { CRITICAL: 1, HIGH: 0.75, MEDIUM: 0.5, LOW: 0.25 };
 const UNKNOWN_PRIORITY = 0.25;
 
 const valueOf = (priority: string): number =>
