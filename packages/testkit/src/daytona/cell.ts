@@ -5,6 +5,7 @@ import { mkdir, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import { awaitReady } from "../await-ready.ts";
 
 const run = promisify(execFile);
 
@@ -81,18 +82,6 @@ function sendSignal(pid: number, name: "SIGSTOP" | "SIGCONT"): void {
   }
 }
 
-function awaitReady(child: ChildProcess): Promise<void> {
-  let said = "";
-  child.stderr?.on("data", (text: Buffer) => (said += text.toString()));
-  return new Promise((resolve, reject) => {
-    child.stdout?.once("data", () => resolve());
-    child.once("error", (cause) =>
-      reject(new Error("bubblewrap is missing: sudo apt-get install bubblewrap", { cause })),
-    );
-    child.once("exit", (code) => reject(new Error(`a sandbox of the emulator did not start (${code}): ${said}`)));
-  });
-}
-
 export function openCell(directory: string, env: Readonly<Record<string, string>>, template: string | undefined): Cell {
   const sockets = join(directory, "run");
   let child: ChildProcess | undefined;
@@ -120,7 +109,7 @@ export function openCell(directory: string, env: Readonly<Record<string, string>
         stdio: ["ignore", "pipe", "pipe"],
         env: { PATH: "/usr/bin:/bin" },
       });
-      await awaitReady(child);
+      await awaitReady(child, "a sandbox of the emulator");
     },
     stop,
     signal: (name) => {

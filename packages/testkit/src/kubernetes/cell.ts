@@ -5,6 +5,7 @@ import { connect, type Socket } from "node:net";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { V1Container, V1Pod } from "@kubernetes/client-node";
+import { awaitReady } from "../await-ready.ts";
 
 const ROOT = join(import.meta.dirname, "../../../..");
 const SHIM = fileURLToPath(import.meta.resolve("./shim-main.ts"));
@@ -64,18 +65,6 @@ function toArguments(pod: V1Pod, container: V1Container, directory: string): rea
   ].flat();
 }
 
-function awaitReady(child: ChildProcess): Promise<void> {
-  let said = "";
-  child.stderr?.on("data", (text: Buffer) => (said += text.toString()));
-  return new Promise((resolve, reject) => {
-    child.stdout?.once("data", () => resolve());
-    child.once("error", (cause) =>
-      reject(new Error("bubblewrap is missing: sudo apt-get install bubblewrap", { cause })),
-    );
-    child.once("exit", (code) => reject(new Error(`a pod of the emulator did not start (${code}): ${said}`)));
-  });
-}
-
 export function openCell(pod: V1Pod, container: V1Container, directory: string): Cell {
   let child: ChildProcess | undefined;
   return {
@@ -87,7 +76,7 @@ export function openCell(pod: V1Pod, container: V1Container, directory: string):
         stdio: ["ignore", "pipe", "pipe"],
         env: { PATH: "/usr/bin:/bin" },
       });
-      await awaitReady(child);
+      await awaitReady(child, "a pod of the emulator");
     },
     execute: (execution) => {
       const socket = connect(join(directory, "run", "shim.sock"));
