@@ -93,6 +93,13 @@ export const OPTIONS = {
     doc: "A PostgreSQL server of your own, instead of the embedded one.",
     secret: true,
   },
+  databaseWaitSeconds: {
+    env: "DROVER_DATABASE_WAIT_SECONDS",
+    yaml: "database.wait_seconds",
+    schema: z.coerce.number().nonnegative(),
+    fallback: "30",
+    doc: "How long a server that starts waits for the database of DATABASE_URL to answer.",
+  },
   databasePoolSize: {
     env: "DATABASE_POOL_SIZE",
     yaml: "database.pool_size",

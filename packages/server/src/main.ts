@@ -35,6 +35,7 @@ import { openDocker } from "./adapters/sandbox-docker.ts";
 import { openKubernetes, toKubernetesOptions } from "./adapters/sandbox-kubernetes.ts";
 import { openLocalProvider } from "./adapters/sandbox-local.ts";
 import { openRemote } from "./adapters/sandbox-remote.ts";
+import { awaitDatabase } from "./app/await-database.ts";
 import { openCredentials } from "./app/credential.ts";
 import type { Deps } from "./app/deps.ts";
 import { openWebhookJudge } from "./app/judge-webhook.ts";
@@ -193,7 +194,10 @@ async function openServer(options: ServerOptions, cleanup: ReturnType<typeof ope
     onIdleError: (error) => log.warn("database.connection_lost", { reason: error.message }),
   });
   cleanup.add(() => db.close());
-  const applied = await migrate(db);
+  const clock = options.clock ?? systemClock;
+  // The embedded one was started just now; another may still be on its way.
+  const seconds = config.databaseUrl === undefined ? 0 : config.databaseWaitSeconds;
+  const applied = await awaitDatabase(() => migrate(db), { clock, log, seconds }, options.signal);
   if (applied.length > 0) log.info("database.migrated", { applied });
 
   const host = `${hostname()}:${dataDir.path}`;
@@ -245,7 +249,6 @@ async function openServer(options: ServerOptions, cleanup: ReturnType<typeof ope
   cleanup.add(() => agents.close());
   const proxy = openEgressProxy(options.resolver ?? systemResolver);
 
-  const clock = options.clock ?? systemClock;
   const tail = await openTail({ db, bus, clock, log, signal: stopping.signal });
   cleanup.add(async () => {
     stopping.abort();
