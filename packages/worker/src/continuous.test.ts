@@ -118,6 +118,7 @@ test("iterations, errors in a row, time and what models cost have limits, and wh
   const again = { steps: [{ text: "one" }], on_message: [{ steps: [{ text: "again" }] }] };
   const dear = await rig.peer({ ...toAssignment(again, { max_cost_usd: 2 }), spent_usd: 2.5 });
   await rig.run(dear, { STATE_DIR: `${rig.cwd}/../dear` }).exit;
+  expect(dear.data("iteration.completed")).toMatchObject([{ cost_usd: 2.5, total_cost_usd: 2.5 }]);
   expect(dear.data("continuous.completed")).toMatchObject([
     { stop_reason: "max_cost_reached", total_cost_usd: 2.5, iteration_num: 1 },
   ]);

@@ -141,6 +141,7 @@ async function* iterate(
   /** What an iteration came to, and what follows from it. */
   async function* conclude(ended: AgentEvent): AsyncGenerator<AgentStep> {
     const data = ended.event_data;
+    const before = loop.costUsd;
     const byAgent = Math.max(loop.costUsd, toNumber(data["total_cost_usd"]), toNumber(data["cost_usd"]));
     loop.costUsd = (await parts.loadSpent(signal)) ?? byAgent;
     const isFailed = ended.event_type === "agent.failed";
@@ -171,7 +172,7 @@ async function* iterate(
           }),
           say("iteration.completed", {
             ...toState(finding),
-            cost_usd: loop.costUsd,
+            cost_usd: Math.max(0, loop.costUsd - before),
             output_preview: toText(data["final_output"]).slice(0, PREVIEW.output),
           }),
         ];

@@ -23,7 +23,7 @@ export interface DriveParts {
   /** What changed in the workspace; asked when a tool or a turn has ended, before that is recorded. */
   readonly atBoundary: WorkOrder["atBoundary"];
   readonly transcript: Transcript;
-  /** What the work came to so far; told when it is said to be done. */
+  /** What the work came to so far; told when it ends. */
   readonly describeWork: () => Promise<Readonly<Record<string, unknown>>>;
 }
 
@@ -81,7 +81,7 @@ export function startAgent(
   const addTo = async ({ event_type, event_data }: AgentEvent): Promise<AgentEvent> => {
     if (event_type === "agent.message_injected")
       return { event_type, event_data: { ...event_data, intervention_number: (injections += 1) } };
-    if (event_type !== "agent.completed") return { event_type, event_data };
+    if (event_type !== "agent.completed" && event_type !== "agent.failed") return { event_type, event_data };
     return { event_type, event_data: { ...event_data, ...(await parts.describeWork()) } };
   };
 
