@@ -11,6 +11,7 @@ import { followPullsOnce } from "./app/follow-pulls.ts";
 import { followTasksOnce } from "./app/follow-tasks.ts";
 import { forgetExpiredOnce } from "./app/forget-expired.ts";
 import { joinTasksOnce } from "./app/join-tasks.ts";
+import { openCheckpointsOnce } from "./app/open-checkpoints.ts";
 import { provisionSandboxesOnce } from "./app/provision-sandboxes.ts";
 import { followConversationsOnce } from "./app/receive-agent-events.ts";
 import { reapSandboxesOnce } from "./app/reap-sandboxes.ts";
@@ -96,6 +97,7 @@ export const LOOPS: readonly LoopRow[] = [
   { name: "reap-sandboxes", everyMs: 5_000, pass: reapSandboxesOnce },
   { name: "retention", everyMs: 3_600_000, pass: applyRetentionOnce },
   { name: "follow-conversations", everyMs: 5_000, pass: followConversationsOnce },
+  { name: "open-checkpoints", everyMs: 2_000, pass: openCheckpointsOnce },
   { name: "export-traces", everyMs: 5_000, wakeOn: ["TERMINATED"], pass: exportTracesOnce },
   { name: "deliver-webhooks", everyMs: 1_000, pass: deliverWebhooksOnce },
   { name: "follow-tasks", isOrchestration: true, everyMs: 1_000, wakeOn: ["STATE_CHANGED"], pass: followTasksOnce },

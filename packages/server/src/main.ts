@@ -49,6 +49,7 @@ import { toLimits } from "./app/sandbox-key.ts";
 import { ensureDefaultProject } from "./app/manage-projects.ts";
 import { createLoginCode, ensureAdmin, ensureOwner } from "./app/manage-tokens.ts";
 import { shareStorage } from "./app/share-storage.ts";
+import { noteCheckpoints } from "./app/open-checkpoints.ts";
 import { openTail } from "./app/tail-events.ts";
 import { mountSite } from "./http/mount.ts";
 import { openSandboxGate } from "./http/sandbox-gate.ts";
@@ -300,6 +301,7 @@ async function openServer(options: ServerOptions, cleanup: ReturnType<typeof ope
     },
     repositories: openGitMirrors(join(dataDir.path, "mirrors")),
     checkpoints: openGitCheckpoints(join(dataDir.path, "checkpoints")),
+    unopened: new Map(),
     resources: toResources(options),
     installation: (await loadInstallation.one(db)).id,
     host,
@@ -383,6 +385,7 @@ async function openServer(options: ServerOptions, cleanup: ReturnType<typeof ope
     );
   }
   tail.onAdvance((events) => {
+    noteCheckpoints(deps.unopened, events);
     const types = [...new Set(events.map(({ storedType }) => storedType))];
     for (const { name, wakeOn } of LOOPS) {
       if (wakeOn?.some((prefix) => types.some((type) => type.startsWith(prefix))) === true) loops.get(name)?.wake();

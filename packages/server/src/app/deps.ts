@@ -16,6 +16,7 @@ import type { EventLogDeps } from "./event-log.ts";
 import type { Egress } from "./govern-egress.ts";
 import type { Ingest } from "./ingest-events.ts";
 import type { Git } from "./project-git.ts";
+import type { Unopened } from "./open-checkpoints.ts";
 import type { PassRecords } from "./pass-record.ts";
 import type { Models } from "./models.ts";
 import type { Providers } from "./providers.ts";
@@ -37,6 +38,7 @@ export interface Deps extends EventLogDeps {
   readonly repositories: Repositories;
   readonly git: Git;
   readonly checkpoints: CheckpointStore;
+  readonly unopened: Unopened;
   /** Resources as configured, each with its origin. */
   readonly resources: ResolvedResources;
   /** Names this installation at providers that others use too. */

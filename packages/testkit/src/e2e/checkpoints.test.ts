@@ -2,8 +2,11 @@
 import { createHash, randomBytes } from "node:crypto";
 import type { Sandbox, StoredEvent } from "@drover/contract";
 import { expect } from "vitest";
+import { findCheckpoint } from "../../../server/src/app/read-checkpoint.ts";
 import { test } from "../server.ts";
 import { startWorker } from "../worker-in-process.ts";
+
+const FACT = { timeout: 30_000, interval: 50 };
 
 test("every file can be read as it was at any place of the log, also when the sandbox is gone", async ({ server }) => {
   const noise = randomBytes(1_500_000).toString("base64");
@@ -80,6 +83,11 @@ test("a moment of a run is one answer: files against its beginning, messages, ev
   const at = async (seq: number) => (await server.call("GET", `/sandboxes/${id}/moment?at_seq=${seq}&events=5`)).body;
   const seqs = events.filter((event) => event.event_type === "workspace.checkpoint").map(({ seq }) => seq);
   const [first = 0, second = 0, third = 0, fourth = 0] = seqs;
+  // Opened as they came: whoever looks first needs no pack any more.
+  await expect.poll(() => server.deps.unopened.has(id), FACT).toBe(false);
+  const withoutPacks = { ...server.deps, blobs: { ...server.deps.blobs, open: async () => undefined } };
+  const found = await findCheckpoint(withoutPacks, id, undefined, AbortSignal.timeout(30_000));
+  expect(found).toMatchObject({ seq: fourth });
   const read = (moment: { files: { path: string; size: number; change: string }[] }) =>
     moment.files.map(({ path, size, change }) => `${change} ${path} ${size}`);
   expect(await at(first - 1)).toMatchObject({ files: null, files_cut: false });
@@ -118,6 +126,8 @@ test("a pack that is broken, or claims what it is not, is refused and harms noth
   const { body } = await post({ event_type: "workspace.checkpoint", event_data: checkpoint });
   const answer = await server.call("GET", `/sandboxes/${id}/files?at_seq=${body.seq}`);
   expect(answer).toMatchObject({ status: 422, body: { type: expect.stringContaining("checkpoint.unreadable") } });
+  // And nobody tries it again in the background, whatever else it sends.
+  await expect.poll(() => server.deps.unopened.get(id), FACT).toBe("refused");
   const lying = { ...checkpoint, commit: "--output=/tmp/x", pack_artifact: null };
   const { body: second } = await post({ event_type: "workspace.checkpoint", event_data: lying });
   expect((await server.call("GET", `/sandboxes/${id}/files?at_seq=${second.seq}`)).status).toBe(422);
