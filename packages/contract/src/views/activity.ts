@@ -12,6 +12,9 @@ const toLine = (text: string): string => {
 };
 
 /** `null`: the event is no move of the agent (a heartbeat, a receipt). */
+/** For the agent: people see who speaks. */
+const GUARDIAN_MARK = /^\[GUARDIAN INTERVENTION[^\]]*\]\s*/;
+
 export function toActivityLine(event: Pick<LogEvent, "event_type" | "event_data">): string | null {
   const { event_type: type, event_data: data } = event;
   const said = readText(data, "content", "text", "message");
@@ -25,7 +28,11 @@ export function toActivityLine(event: Pick<LogEvent, "event_type" | "event_data"
     case "agent.message_injected":
       return said === null
         ? null
-        : toLine(`${readText(data, "message_type") === "guardian_nudge" ? "Guardian" : "You"}: ${said}`);
+        : toLine(
+            readText(data, "message_type") === "guardian_nudge"
+              ? `Guardian: ${said.replace(GUARDIAN_MARK, "")}`
+              : `You: ${said}`,
+          );
     case "agent.tool_use":
     case "agent.subagent_invoked":
     case "agent.skill_invoked": {

@@ -1,6 +1,15 @@
 /** Folds: events -> what a screen shows. Pure, shared by the web UI and by anything else that shows a run. */
+export { findAnswer } from "./addressed.ts";
 export { toActivityLine } from "./activity.ts";
 export { blameLines, listFileSteps, toChangeStory, type ChangeStory, type FileStep } from "./blame.ts";
+export {
+  readCodeLine,
+  toLanguage,
+  type CodeKind,
+  type CodePiece,
+  type CodeState,
+  type Language,
+} from "./code-tokens.ts";
 export { parseCast, type Cast } from "./asciicast.ts";
 export {
   compareByFile,

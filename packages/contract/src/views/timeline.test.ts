@@ -21,7 +21,7 @@ test("turns, calls, waiting, edits, errors and cost lie where they happened", ()
       [0, "agent.started", {}],
       [100, "agent.tool_use", { turn: 1, tool: "Bash", tool_use_id: "a" }],
       [900, "agent.tool_completed", { turn: 1, tool_use_id: "a", tool_response: { exit_code: 1 } }],
-      [1_000, "agent.usage", { cost_usd: 0.25 }],
+      [1_000, "agent.usage", { cost_usd: 0.25, input_tokens: 100, cache_read_tokens: 50 }],
       [1_100, "agent.waiting", { turn: 1 }],
       [1_600, "agent.heartbeat", {}],
       [2_100, "agent.message_injected", { turn: 2 }],
@@ -42,6 +42,7 @@ test("turns, calls, waiting, edits, errors and cost lie where they happened", ()
     { at: 1_000, usd: 0.25 },
     { at: 2_300, usd: 0.75 },
   ]);
+  expect(timeline.context).toEqual([{ at: 1_000, tokens: 150 }]);
 });
 
 test("nothing is a strip of no length", () => {

@@ -1,4 +1,5 @@
 /** A run as a strip: turns, tools, waiting, edits, errors and cost along a film in which silences are short. */
+import { toInputTokens } from "./feed-lifecycle.ts";
 import type { LogEvent } from "./log-event.ts";
 import { readNumber, readText } from "./log-event.ts";
 import { isFailure, isWork, toFilm } from "./replay.ts";
@@ -32,6 +33,8 @@ export interface Timeline {
   readonly errors: readonly Span[];
   /** What was spent by then, in steps. */
   readonly cost: readonly { readonly at: number; readonly usd: number }[];
+  /** What each call gave the model to read: how its window fills, and empties when it is compacted. */
+  readonly context: readonly { readonly at: number; readonly tokens: number }[];
 }
 
 const STARTS: ReadonlySet<string> = new Set(["agent.tool_use", "agent.subagent_invoked", "agent.skill_invoked"]);
@@ -69,6 +72,7 @@ class TimelineDraft {
   readonly edits: Span[] = [];
   readonly errors: Span[] = [];
   readonly cost: { at: number; usd: number }[] = [];
+  readonly context: { at: number; tokens: number }[] = [];
   private readonly openTools = new Map<string, Draft<Span>>();
   private wait: Draft<Span> | undefined;
   private usd = 0;
@@ -97,6 +101,8 @@ class TimelineDraft {
       this.usd += usd;
       if (turn !== undefined) turn.costUsd += usd;
       this.cost.push({ at, usd: this.usd });
+      const tokens = toInputTokens(data);
+      if (tokens > 0) this.context.push({ at, tokens });
     }
   }
 
@@ -159,6 +165,6 @@ export function toTimeline(events: readonly LogEvent[]): Timeline {
   const film = toFilm(events);
   const draft = new TimelineDraft();
   events.forEach((event, n) => draft.take(event, film[n] ?? 0));
-  const { turns, tools, waits, edits, errors, cost } = draft;
-  return { lengthMs: film.at(-1) ?? 0, turns, tools, waits, edits, errors, cost };
+  const { turns, tools, waits, edits, errors, cost, context } = draft;
+  return { lengthMs: film.at(-1) ?? 0, turns, tools, waits, edits, errors, cost, context };
 }
