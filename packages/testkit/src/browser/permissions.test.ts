@@ -3,6 +3,27 @@ import { expect } from "vitest";
 import { findViolations } from "./axe.ts";
 import { eventually, openRun, test } from "./browser.ts";
 
+test("what another agent asks is heard on a run's page, and answered from there", async ({ page, product, worker }) => {
+  const other = await product.startWorker({ prompt: "Tidy the cellar" });
+  await openRun(page, product, worker);
+  const bell = page.getByTestId("attention");
+  const told = () => eventually(() => bell.getAttribute("aria-label"));
+  await told().toBe("Nothing waits for you");
+  await other.post({
+    event_type: "agent.permission_requested",
+    event_data: { request_id: "p-9", turn: 1, tool: "Bash", input: { command: "rm -rf cellar" } },
+  });
+  await told().toBe("Waiting for you: 1");
+  await bell.click();
+  const queue = page.getByRole("dialog", { name: "What waits for you" });
+  await queue.getByText("$ rm -rf cellar").waitFor();
+  expect(await findViolations(page)).toEqual([]);
+  await queue.getByRole("button", { name: "Allow" }).click();
+  await told().toBe("Nothing waits for you");
+  const [message] = await other.receive();
+  expect(JSON.parse(message?.content ?? "{}")).toMatchObject({ request_id: "p-9", decision: "allow" });
+});
+
 test("a permission is asked for in the feed, allowed by a person, told to the agent, and shown as one row", async ({
   page,
   product,

@@ -14,6 +14,7 @@ const toBinding = (keys: string): string =>
     .map((key) => {
       if (key === "Esc") return "Escape";
       if (key === "←" || key === "→") return key === "←" ? "ArrowLeft" : "ArrowRight";
+      if (key.startsWith("Shift+")) return `Shift+${toBinding(key.slice("Shift+".length))}`;
       if (key.startsWith("Mod+")) return key.replace("Mod", "$mod");
       if (/^[A-Z]$/.test(key)) return `Shift+${key}`;
       // Punctuation lies behind Shift on some keyboards and not on others.

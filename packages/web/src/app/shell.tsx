@@ -1,6 +1,6 @@
 /** What every page stands in: rail, top bar, skip link, keys, toasts. Below 768 px the rail is a bar at the bottom. */
 import { Link, Outlet, useMatchRoute, useNavigate } from "@tanstack/react-router";
-import { CircleHelp, MoonStar, Search, Sun } from "lucide-react";
+import { CircleHelp, MoonStar, PanelLeftClose, PanelLeftOpen, Search, Sun } from "lucide-react";
 import { lazy, Suspense, useEffect, useState } from "react";
 import { startFleet } from "../data/fleet.ts";
 import { useMay } from "../data/use-may.ts";
@@ -17,11 +17,14 @@ import { BAR_PLACES, barLook, MorePlaces } from "./more-places.tsx";
 import { PLACES } from "./places.ts";
 import { TopBarSlot } from "./top-bar-slot.tsx";
 
+const SETTLED_AFTER_MS = 700;
+
+const Attention = lazy(() => import("./attention.tsx").then((module) => ({ default: module.Attention })));
 const Palette = lazy(() => import("./palette.tsx").then((module) => ({ default: module.Palette })));
 const HelpSheet = lazy(() => import("./help-sheet.tsx").then((module) => ({ default: module.HelpSheet })));
 const Toasts = lazy(() => import("./toasts.tsx").then((module) => ({ default: module.Toasts })));
 
-function Rail() {
+function Rail({ isWide }: { readonly isWide: boolean }) {
   const isAt = useMatchRoute();
   return PLACES.map(({ to, label, icon: Icon, action }) => {
     const isHere = isAt({ to, fuzzy: to !== "/" }) !== false;
@@ -31,12 +34,13 @@ function Rail() {
           to={to}
           aria-current={isHere ? "page" : undefined}
           className={cx(
-            "flex size-10 items-center justify-center rounded-xl transition-colors",
+            "flex h-10 items-center rounded-xl text-sm font-medium transition-colors",
+            isWide ? "w-full gap-3 px-2.5" : "w-10 justify-center",
             isHere ? "bg-live-soft text-live-ink" : "text-ink-3 hover:bg-hover hover:text-ink",
           )}
         >
           <Icon size={19} aria-hidden />
-          <span className="sr-only">{label}</span>
+          <span className={isWide ? undefined : "sr-only"}>{label}</span>
         </Link>
       </Tooltip>
     );
@@ -71,6 +75,13 @@ export function Shell() {
   const [isFinding, setFinding] = useState(false);
   const mayOperate = useMay("operate");
   const theme = usePreferences((preferences) => preferences.theme);
+  const isWide = usePreferences((preferences) => preferences.hasWideRail);
+  // What the page itself shows comes first.
+  const [isSettled, setSettled] = useState(false);
+  useEffect(() => {
+    const timer = setTimeout(() => setSettled(true), SETTLED_AFTER_MS);
+    return () => clearTimeout(timer);
+  }, []);
   // A run has a stream of its own; a second one would carry the same events twice.
   useEffect(() => (isRun ? undefined : startFleet()), [isRun]);
   useKeys({
@@ -90,7 +101,12 @@ export function Shell() {
   });
   return (
     <>
-      <div className="grid h-full grid-rows-[1fr_auto] md:grid-cols-[3.75rem_1fr] md:grid-rows-1">
+      <div
+        className={cx(
+          "grid h-full grid-rows-[1fr_auto] md:grid-rows-1",
+          isWide ? "md:grid-cols-[13.75rem_1fr]" : "md:grid-cols-[3.75rem_1fr]",
+        )}
+      >
         <a
           href="#content"
           className="fixed top-2 left-2 z-50 -translate-y-20 rounded-lg bg-solid px-3 py-2 text-sm font-medium text-on-solid focus:translate-y-0"
@@ -99,18 +115,35 @@ export function Shell() {
         </a>
         <nav
           aria-label="Main"
-          className="hidden flex-col items-center gap-1.5 border-r border-line bg-surface py-3 md:flex"
+          className={cx(
+            "hidden flex-col gap-1.5 border-r border-line bg-surface py-3 md:flex",
+            isWide ? "items-start px-2.5" : "items-center",
+          )}
         >
-          <Link to="/" aria-label="Drover, home" className="mb-3 rounded-lg">
+          <Link to="/" aria-label="Drover, home" className="mb-3 flex items-center gap-2.5 rounded-lg">
             <Mark size={34} />
+            {isWide && <span className="text-base font-semibold tracking-tight">Drover</span>}
           </Link>
-          <Rail />
+          <Rail isWide={isWide} />
           <span className="flex-1" />
-          <Tooltip label="Keyboard" action="help" side="right">
-            <Button look="ghost" size="icon" aria-label="Keyboard shortcuts" onClick={() => setHelpOpen(true)}>
-              <CircleHelp size={18} />
-            </Button>
-          </Tooltip>
+          <div className={cx("flex gap-1.5", !isWide && "flex-col")}>
+            <Tooltip label="Keyboard" action="help" side="right">
+              <Button look="ghost" size="icon" aria-label="Keyboard shortcuts" onClick={() => setHelpOpen(true)}>
+                <CircleHelp size={18} />
+              </Button>
+            </Tooltip>
+            <Tooltip label={isWide ? "Signs only" : "Signs with their names"} side="right">
+              <Button
+                look="ghost"
+                size="icon"
+                aria-label="Names in the rail"
+                aria-pressed={isWide}
+                onClick={() => usePreferences.setState({ hasWideRail: !isWide })}
+              >
+                {isWide ? <PanelLeftClose size={18} /> : <PanelLeftOpen size={18} />}
+              </Button>
+            </Tooltip>
+          </div>
         </nav>
         <div className="flex min-h-0 min-w-0 flex-col">
           <header className="flex h-14 shrink-0 items-center gap-3 border-b border-line bg-surface px-4 md:px-6">
@@ -126,9 +159,18 @@ export function Shell() {
                 <Search size={17} />
               </Button>
             </Tooltip>
+            <span className="size-8 shrink-0">
+              <Suspense>{isSettled && <Attention isAlone={isRun} />}</Suspense>
+            </span>
             <ConnectionPill />
             <Tooltip label={isDark(theme) ? "Light theme" : "Dark theme"} action="theme">
-              <Button look="ghost" size="icon" aria-label="Switch theme" onClick={toggleTheme}>
+              <Button
+                look="ghost"
+                size="icon"
+                aria-label="Switch theme"
+                className="max-md:hidden"
+                onClick={toggleTheme}
+              >
                 {isDark(theme) ? <Sun size={17} /> : <MoonStar size={17} />}
               </Button>
             </Tooltip>

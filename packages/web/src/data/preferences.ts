@@ -12,6 +12,8 @@ interface Preferences {
   readonly density: Density;
   /** The wall has a heading for each project. */
   readonly groupsWall: boolean;
+  /** The rail says what its signs mean. */
+  readonly hasWideRail: boolean;
   /** Shortcuts of one key, which WCAG 2.1.4 wants to be switched off. */
   readonly hasSingleKeys: boolean;
   /** Wanted here; the browser must allow it, too. */
@@ -25,6 +27,7 @@ export const usePreferences = create<Preferences>()(
       contrast: "system",
       density: "comfortable",
       groupsWall: false,
+      hasWideRail: false,
       hasSingleKeys: true,
       hasDesktopNotices: false,
     }),

@@ -17,7 +17,7 @@ import { openRequestsQuery, type Need } from "./needs.ts";
 export function NeedsYou({ needs, mayOperate }: { readonly needs: readonly Need[]; readonly mayOperate: boolean }) {
   if (needs.length === 0) return null;
   return (
-    <section aria-label="Needs you" className="mb-6">
+    <section aria-label="Needs you">
       <h2 className="mb-2 flex items-center gap-2 text-sm font-semibold tracking-tight">
         Needs you
         <span className="rounded-full bg-wait-soft px-2 text-xs font-semibold text-wait-ink tabular-nums">

@@ -16,6 +16,7 @@ import { usePeek } from "../pages/use-peek.ts";
 import { useSelection } from "../pages/use-selection.ts";
 import { walkGrid, walkSandboxes } from "../pages/walk-sandboxes.ts";
 import { Button } from "../ui/button.tsx";
+import { Empty } from "../ui/empty.tsx";
 import { Problem } from "../ui/problem.tsx";
 import { Tooltip } from "../ui/tooltip.tsx";
 import { useNeeds } from "./needs.ts";
@@ -101,9 +102,11 @@ export function WallPage() {
             <Problem error={list.error} what="The sandboxes could not be read" onRetry={() => void list.refetch()} />
           )}
           {needs.length > 0 && (
-            <Suspense fallback={<div className="skeleton mb-6 h-20" />}>
-              <NeedsYou needs={needs} mayOperate={mayOperate} />
-            </Suspense>
+            <div className="mb-6">
+              <Suspense fallback={<div className="skeleton h-20" />}>
+                <NeedsYou needs={needs} mayOperate={mayOperate} />
+              </Suspense>
+            </div>
           )}
           {list.isSuccess && all.length === 0 && (
             <Suspense fallback={<div className="skeleton h-72" />}>
@@ -111,12 +114,19 @@ export function WallPage() {
             </Suspense>
           )}
           {list.isSuccess && all.length > 0 && open.length === 0 && (
-            <p className="py-16 text-center text-sm text-ink-2">
-              No sandbox is open.{" "}
-              <Link to="/sandboxes" className="font-medium text-live-ink underline underline-offset-2">
-                Those that ended
-              </Link>
-            </p>
+            <Empty
+              title="No sandbox is at work."
+              action={
+                <span className="mt-2 flex items-center gap-4">
+                  {mayOperate && <NewSandboxButton />}
+                  <Link to="/sandboxes" className="text-sm font-medium text-live-ink underline underline-offset-2">
+                    Those that ended
+                  </Link>
+                </span>
+              }
+            >
+              Each one that works has a live tile here; what they ask of you stands above them.
+            </Empty>
           )}
           {groups.map(([name, own]) => (
             <section key={name} aria-label={name === "" ? undefined : name} className="mb-6">
