@@ -77,7 +77,16 @@ export default defineConfig(({ command }) => {
               { name: "shell", tags: ["$initial"] },
               {
                 name: "components",
-                test: /node_modules\/(?:lucide-react|@radix-ui)\/|packages\/web\/src\/ui\/(?!chart)/,
+                test: /node_modules\/(?:lucide-react|@radix-ui|@tanstack|tslib|react-remove-scroll|react-style-singleton|use-callback-ref|use-sidecar|aria-hidden|get-nonce)\/|packages\/contract\/src\/views\/liveness|packages\/web\/src\/(?:ui\/(?!chart)|data\/(?:cause|sandbox-title|prices-query)|monitor\/queries)/,
+              },
+              // Every request waits its turn: what draws text is one part, and a run's page another.
+              {
+                name: "text",
+                test: /node_modules\/(?:marked|anser|virtua)\/|packages\/contract\/src\/views\/(?:diff|code-tokens)\.|packages\/web\/src\/feed\/(?:markdown|code|diff-table|output|ansi|json)\./,
+              },
+              {
+                name: "run",
+                test: /packages\/web\/src\/(?:feed\/(?!message-list)|data\/flush|pages\/(?:run|provisioning|fork-button|preview-button|use-moment)|data\/(?:use-run|run-store)|replay\/use-settled)/,
               },
             ],
           },

@@ -11,7 +11,7 @@ test("markup, images, links, terminal sequences and file names of an agent do no
   const event = (event_type: string, event_data: Record<string, unknown>) => ({ event_type, event_data });
   await worker.post(
     event("agent.message", {
-      content: `${ATTACK}\n\n![pixel](${EVIL})\n\n[click](javascript:window.hacked=1) [data](data:text/html,<script>1</script>) <a href="${EVIL}">a</a>\n\n| ${ATTACK} |\n|---|\n| ${ATTACK} |\n\n\`\`\`html\n${ATTACK}\n\`\`\``,
+      content: `${ATTACK}\n\n![pixel](${EVIL})\n\n[click](javascript:window.hacked=1) [data](data:text/html,<script>1</script>) <a href="${EVIL}">a</a> [https://bank.example](${EVIL})\n\n| ${ATTACK} |\n|---|\n| ${ATTACK} |\n\n\`\`\`html\n${ATTACK}\n\`\`\``,
     }),
     event("agent.thinking", { content: ATTACK }),
     event("agent.tool_use", { tool: ATTACK, tool_use_id: "t1", input: { url: ATTACK } }),
@@ -40,6 +40,10 @@ test("markup, images, links, terminal sequences and file names of an agent do no
   for (let left = await folded.count(); left > 0; left -= 1) await folded.first().click();
   await page.getByText("-- a deleted comment").waitFor();
   await page.getByText("image not loaded: pixel").waitFor();
+  // Whatever its words say, a link shows where it leads.
+  expect(await page.locator("#app article a[href*='evil.example']").allInnerTexts()).toEqual([
+    "https://bank.example (evil.example)",
+  ]);
   expect(await page.evaluate(() => ({ hacked: "hacked" in window, polluted: "polluted" in Object.prototype }))).toEqual(
     { hacked: false, polluted: false },
   );

@@ -70,6 +70,24 @@ test("a diff of five thousand lines is read to its end, and comments on it reach
     `Comments on your changes:\n\nbig.sql:${LINES}\n> line ${LINES}\nWhy so many?\n\nbig.sql\nSplit it.`,
   );
   await worker.ack(message?.id ?? "", "seen", 2);
+  // What came of them is told: the line is written anew, and with it the file.
+  const sent = page.getByTestId("sent-comments");
+  await sent.getByText("0 of 2 led to a change").waitFor();
+  const mended = `--- a/big.sql\n+++ b/big.sql\n@@ -${LINES},1 +${LINES},1 @@\n-line ${LINES}\n+the last line\n`;
+  await worker.post({
+    event_type: "agent.file_edited",
+    event_data: {
+      turn: 3,
+      file_path: "big.sql",
+      change_type: "modified",
+      lines_added: 1,
+      lines_removed: 1,
+      diff_preview: mended,
+      full_diff: mended,
+      full_diff_size: mended.length,
+    },
+  });
+  await sent.getByText("2 of 2 led to a change").waitFor();
 
   await page.keyboard.press("5");
   const list = page.getByRole("list", { name: "Messages" });

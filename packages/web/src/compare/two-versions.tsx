@@ -1,14 +1,17 @@
 /** One file as each of two runs left it, as a patch from A to B. */
 import type { Moment } from "@drover/contract";
-import { diffTexts } from "@drover/contract/views";
+import { diffTexts, type DiffLine } from "@drover/contract/views";
 import { useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
 import { VList } from "virtua";
 import { formatCount } from "../data/format.ts";
+import { usePatchColours } from "../feed/code.tsx";
 import { DiffRow } from "../feed/diff-table.tsx";
 import { fileAtQuery } from "../replay/queries.ts";
 import { Dialog } from "../ui/dialog.tsx";
 import { Problem } from "../ui/problem.tsx";
+
+const NONE: readonly DiffLine[] = [];
 
 interface Version {
   readonly sandboxId: string;
@@ -38,6 +41,7 @@ export function TwoVersions({ path, a, b, onClose }: TwoVersionsProps) {
       typeof left.text === "string" && typeof right.text === "string" ? diffTexts(left.text, right.text) : undefined,
     [left.text, right.text],
   );
+  const colours = usePatchColours(path, lines ?? NONE);
   const count = (kind: "added" | "removed") => formatCount(lines?.filter((line) => line.kind === kind).length ?? 0);
   const error = left.read.error ?? right.read.error;
   return (
@@ -70,10 +74,10 @@ export function TwoVersions({ path, a, b, onClose }: TwoVersionsProps) {
           tabIndex={0}
           role="table"
           aria-label={`${path} from A to B`}
-          className="h-full! rounded-lg border border-line font-mono text-xs leading-[1.35rem]"
+          className="h-full! rounded-lg border border-line font-mono text-xs leading-[20px]"
           data={lines}
         >
-          {(line, at) => <DiffRow key={at} line={line} />}
+          {(line, at) => <DiffRow key={at} line={line} colours={colours} />}
         </VList>
       )}
     </Dialog>

@@ -20,6 +20,8 @@ export interface Draft {
   readonly deadline: string;
   readonly turns: string;
   readonly minutes: string;
+  /** NAME=value, a line each. */
+  readonly env: string;
 }
 
 export type Part = keyof Draft;
@@ -42,6 +44,7 @@ const EMPTY: Draft = {
   deadline: "",
   turns: "",
   minutes: "",
+  env: "",
 };
 
 const KEPT = "drover.new-sandbox";
@@ -57,7 +60,10 @@ export function readDraft(): Draft {
   }
 }
 
-export const keepDraft = (draft: Draft): void => localStorage.setItem(KEPT, JSON.stringify(draft));
+/** What may be kept in this browser: variables may be secrets. */
+export const withoutSecrets = (draft: Draft): Draft => ({ ...draft, env: "" });
+
+export const keepDraft = (draft: Draft): void => localStorage.setItem(KEPT, JSON.stringify(withoutSecrets(draft)));
 
 /** What one chose stays for the next one; what it was about does not. */
 export const forgetPrompt = (draft: Draft): void => keepDraft({ ...draft, prompt: "" });
@@ -72,6 +78,10 @@ const NUMBERS: Readonly<Partial<Record<Part, { readonly most: number; readonly i
   deadline: { most: 60 * 24 * 7 },
 };
 
+const toVariables = (text: string): readonly string[] => text.split("\n").filter((line) => line.trim() !== "");
+
+const VARIABLE = /^\s*([A-Za-z_][A-Za-z0-9_]*)=(.*)$/;
+
 export type Complaints = Readonly<Partial<Record<Part, string>>>;
 
 export function findComplaints(draft: Draft): Complaints {
@@ -79,6 +89,8 @@ export function findComplaints(draft: Draft): Complaints {
   if (draft.prompt.trim() === "") complaints.prompt = "Say what the agent should do.";
   if (draft.branch.trim() !== "" && draft.repo.trim() === "" && draft.project === "")
     complaints.branch = "A branch of which repository?";
+  const odd = toVariables(draft.env).find((line) => !VARIABLE.test(line));
+  if (odd !== undefined) complaints.env = `One NAME=value on each line, and not "${odd.trim().slice(0, 40)}".`;
   for (const [part, { most, isWhole }] of Object.entries(NUMBERS) as [Part, { most: number; isWhole?: true }][]) {
     const text = draft[part].trim();
     if (text === "") continue;
@@ -98,6 +110,12 @@ const number = (text: string, factor = 1): number | undefined =>
 /** The server checks every word again; what it refuses is shown at its field. */
 export function toRequest(draft: Draft): NewSandbox {
   const resources = known({ memory_gb: number(draft.memory), cpu: number(draft.cpu), disk_gb: number(draft.disk) });
+  const env = Object.fromEntries(
+    toVariables(draft.env).flatMap((line) => {
+      const [, name, value] = VARIABLE.exec(line) ?? [];
+      return name === undefined ? [] : [[name, value ?? ""]];
+    }),
+  );
   const minutes = number(draft.minutes, 60);
   const deadline = number(draft.deadline, 60);
   return known({
@@ -109,6 +127,7 @@ export function toRequest(draft: Draft): NewSandbox {
     runtime: draft.runtime,
     model: draft.model.trim(),
     resources: Object.keys(resources).length === 0 ? undefined : resources,
+    env: Object.keys(env).length === 0 ? undefined : env,
     network: draft.network as NewSandbox["network"],
     budget_usd: number(draft.budget),
     permission_mode: draft.mode as NewSandbox["permission_mode"],
@@ -148,6 +167,7 @@ const PART_OF_PATH: Readonly<Record<string, Part>> = {
   permission_policy: "policy",
   max_turns: "turns",
   timeout_s: "minutes",
+  env: "env",
 };
 
 /** What the server refused, field by field. */
@@ -155,7 +175,8 @@ export function toComplaints(error: ClientError): Complaints {
   const part = PART_OF_CODE[error.code];
   if (part !== undefined) return { [part]: error.problem?.detail ?? error.message };
   const entries = (error.problem?.errors ?? []).flatMap(({ path, message }) => {
-    const named = PART_OF_PATH[path.replace(/^body\./, "")];
+    const name = path.replace(/^body\./, "");
+    const named = PART_OF_PATH[name] ?? (name.startsWith("env.") ? "env" : undefined);
     return named === undefined ? [] : [[named, message] as const];
   });
   return Object.fromEntries(entries);

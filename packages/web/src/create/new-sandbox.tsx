@@ -193,7 +193,7 @@ function NewSandboxForm() {
           </div>
           <Group
             title="Where, and within which limits"
-            parts={["provider", "network", "memory", "cpu", "disk", "minutes"]}
+            parts={["provider", "network", "memory", "cpu", "disk", "minutes", "env"]}
             draft={draft}
             complaints={complaints}
           >
@@ -203,6 +203,15 @@ function NewSandboxForm() {
             <Field label="Cores" inputMode="decimal" placeholder="2" {...bind("cpu")} />
             <Field label="Disk, GiB" inputMode="decimal" placeholder="8" {...bind("disk")} />
             <Field label="Minutes at most" inputMode="decimal" placeholder="No limit" {...bind("minutes")} />
+            <TextArea
+              label="Variables"
+              hint="The agent can read them. Keys of models and of Git need not be here."
+              rows={2}
+              placeholder={"NODE_ENV=test\nFEATURE_X=1"}
+              spellCheck={false}
+              className="sm:col-span-2 lg:col-span-3"
+              {...bind("env")}
+            />
           </Group>
           <Group
             title="What it may do and spend"

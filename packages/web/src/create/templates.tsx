@@ -2,7 +2,7 @@
 import { useState } from "react";
 import { Button } from "../ui/button.tsx";
 import { notify } from "../ui/notify.ts";
-import type { Draft } from "./draft.ts";
+import { withoutSecrets, type Draft } from "./draft.ts";
 
 interface Template {
   readonly name: string;
@@ -71,7 +71,7 @@ export function Templates({ draft, onPick }: TemplatesProps) {
   const isKept = kept.some((one) => one.name === name);
   const onKeep = () => {
     const before = kept;
-    const parts = Object.fromEntries(Object.entries(draft).filter(([, value]) => value !== ""));
+    const parts = Object.fromEntries(Object.entries(withoutSecrets(draft)).filter(([, value]) => value !== ""));
     keep(isKept ? kept.filter((one) => one.name !== name) : [...kept, { name, parts }].slice(-MOST));
     notify.undoable(isKept ? "The template is forgotten" : `Kept as a template: ${name}`, () => keep(before));
   };

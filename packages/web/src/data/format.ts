@@ -58,4 +58,5 @@ export function formatBytes(bytes: number): string {
 }
 
 /** `$0.0042`, `$1.20`. */
-export const formatCost = (usd: number): string => `$${usd.toFixed(usd > 0 && usd < 1 ? 4 : 2)}`;
+/** Cents, and less than one where there is less. */
+export const formatCost = (usd: number): string => `$${usd.toFixed(usd > 0 && usd < 0.01 ? 4 : 2)}`;

@@ -120,12 +120,12 @@ export const tokensQuery = queryOptions({
   queryFn: ({ signal }) => client.listTokens({ query: { limit: 500 } }, { signal }),
 });
 
-/** The newest events of a sandbox that has been quiet for long. */
+/** The newest events of a sandbox that has been quiet for long, or does nothing but beat. */
 export const lastEventsQuery = (sandboxId: string) =>
   queryOptions({
     queryKey: ["last-events", sandboxId] as const,
     queryFn: ({ signal }) =>
-      client.listSandboxEvents({ params: { sandbox_id: sandboxId }, query: { limit: 12 } }, { signal }),
+      client.getTrajectory({ params: { sandbox_id: sandboxId }, query: { limit: 12 } }, { signal }),
     staleTime: Number.POSITIVE_INFINITY,
   });
 

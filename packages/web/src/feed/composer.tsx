@@ -6,6 +6,7 @@ import { useKeys } from "../app/keys.ts";
 import { toCause } from "../data/cause.ts";
 import { keepDraft, readDraft, sendMessage } from "../data/outbox.ts";
 import { formatCount } from "../data/format.ts";
+import { ForkButton } from "../pages/fork-button.tsx";
 import { Button } from "../ui/button.tsx";
 import { cx } from "../ui/class-names.ts";
 import { Choice } from "../ui/field.tsx";
@@ -58,10 +59,15 @@ export function Composer({ sandbox, mayOperate, head, hasFocus = false }: Compos
   if (reason !== undefined) {
     return (
       <div
-        className="border-t border-line bg-surface px-5 py-3 text-center text-sm text-ink-3"
+        className="flex flex-wrap items-center justify-center gap-x-4 gap-y-2 border-t border-line bg-surface px-5 py-3 text-sm text-ink-3"
         data-testid="composer-closed"
       >
-        {reason}
+        <p className="min-w-0 text-center text-pretty">{reason}</p>
+        {isOver && mayOperate && (
+          <ForkButton sandbox={sandbox} look="plain">
+            Go on in a new sandbox
+          </ForkButton>
+        )}
       </div>
     );
   }
@@ -92,7 +98,7 @@ export function Composer({ sandbox, mayOperate, head, hasFocus = false }: Compos
   };
   return (
     <form
-      className="border-t border-line bg-surface px-3 pt-2.5 pb-3 md:px-5"
+      className="@container border-t border-line bg-surface px-3 pt-2.5 pb-3 md:px-5"
       onSubmit={(event) => {
         event.preventDefault();
         send();
@@ -128,7 +134,7 @@ export function Composer({ sandbox, mayOperate, head, hasFocus = false }: Compos
               setAsked(false);
             }}
           />
-          <p className="hidden min-w-0 flex-1 truncate text-xs text-ink-3 sm:block">
+          <p className={cx("min-w-0 flex-1 truncate text-xs text-ink-3", !isTooLong && "hidden @xl:block")}>
             {isTooLong ? (
               <span className="text-fail-ink">
                 {formatCount(content.length)} of {formatCount(MESSAGE_LIMIT_CHARACTERS)} characters
@@ -137,8 +143,8 @@ export function Composer({ sandbox, mayOperate, head, hasFocus = false }: Compos
               note
             )}
           </p>
-          <span className="flex-1 sm:hidden" />
-          <span className="hidden items-center gap-1 text-2xs text-ink-3 lg:flex">
+          {!isTooLong && <span className="flex-1 @xl:hidden" />}
+          <span className="hidden items-center gap-1 text-2xs text-ink-3 @3xl:flex">
             <CornerDownLeft size={11} aria-hidden /> send <Kbd action="message" className="ml-2" /> focus
           </span>
           <Button

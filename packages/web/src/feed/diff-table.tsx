@@ -3,6 +3,7 @@ import type { DiffLine } from "@drover/contract/views";
 import { MessageSquarePlus } from "lucide-react";
 import { memo } from "react";
 import { cx } from "../ui/class-names.ts";
+import { CodeText, usePatchColours, type PatchColours } from "./code.tsx";
 
 const SIGNS = { added: "+", removed: "−", context: "", hunk: "", file: "", note: "" } as const;
 const WORDS: Partial<Record<DiffLine["kind"], string>> = { added: "added", removed: "removed" };
@@ -17,10 +18,12 @@ const LOOKS: Readonly<Record<DiffLine["kind"], string>> = {
 
 export const DiffRow = memo(function DiffRow({
   line,
+  colours,
   className,
   onComment,
 }: {
   readonly line: DiffLine;
+  readonly colours: PatchColours;
   readonly className?: string;
   readonly onComment?: ((line: DiffLine) => void) | undefined;
 }) {
@@ -44,7 +47,11 @@ export const DiffRow = memo(function DiffRow({
         <span className="sr-only">{WORDS[line.kind]}</span>
       </span>
       <span role="cell" className="pr-3 break-all whitespace-pre-wrap">
-        {line.text}
+        <CodeText
+          text={line.text}
+          language={line.kind === "hunk" || line.kind === "note" ? undefined : colours.language}
+          state={colours.states.get(line)}
+        />
         {onComment !== undefined && line.kind !== "hunk" && line.kind !== "note" && (
           <CommentButton line={line} onComment={onComment} />
         )}
@@ -72,11 +79,18 @@ export const CommentButton = ({ line, onComment }: CommentButtonProps) => (
   </button>
 );
 
-export function DiffTable({ lines, label }: { readonly lines: readonly DiffLine[]; readonly label: string }) {
+interface DiffTableProps {
+  readonly path: string;
+  readonly lines: readonly DiffLine[];
+  readonly label: string;
+}
+
+export function DiffTable({ path, lines, label }: DiffTableProps) {
+  const colours = usePatchColours(path, lines);
   return (
-    <div role="table" aria-label={label} className="font-mono text-xs leading-[1.35rem]">
+    <div role="table" aria-label={label} className="font-mono text-xs leading-[20px]">
       {lines.map((line, at) => (
-        <DiffRow key={at} line={line} />
+        <DiffRow key={at} line={line} colours={colours} />
       ))}
     </div>
   );

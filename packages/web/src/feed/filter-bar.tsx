@@ -1,7 +1,9 @@
 /** Which rows are shown: by kind, and by a text in them. */
 import { FEED_GROUPS, type FeedGroup } from "@drover/contract/views";
 import { ChevronDown, ChevronUp, FilePen, TriangleAlert, X, type LucideIcon } from "lucide-react";
+import { useRef } from "react";
 import type { ActionName } from "../app/actions.ts";
+import { useKeys } from "../app/keys.ts";
 import { formatCount } from "../data/format.ts";
 import { Button } from "../ui/button.tsx";
 import { Kbd } from "../ui/kbd.tsx";
@@ -25,9 +27,12 @@ interface FilterBarProps {
 export function FilterBar({ kinds, counts, q, found, onKinds, onSearch, landmarks, onJump }: FilterBarProps) {
   const toggle = (group: FeedGroup) =>
     onKinds(kinds.includes(group) ? kinds.filter((one) => one !== group) : [...kinds, group]);
+  const chips = useRef<HTMLDivElement>(null);
+  useKeys({ filter: () => chips.current?.querySelector("button")?.focus() });
   return (
     <div className="flex flex-wrap items-center gap-x-3 gap-y-2 border-b border-line px-3 py-2 md:px-5">
       <div
+        ref={chips}
         role="group"
         aria-label="Show only"
         className="-mx-3 flex min-w-0 flex-1 gap-1 overflow-x-auto px-3 [scrollbar-width:none] md:mx-0 md:px-0"

@@ -8,6 +8,7 @@ import { fileDiffQuery } from "../data/queries.ts";
 import { CopyButton } from "../ui/copy.tsx";
 import { Dialog } from "../ui/dialog.tsx";
 import { Problem } from "../ui/problem.tsx";
+import { usePatchColours } from "./code.tsx";
 import { DiffRow } from "./diff-table.tsx";
 
 interface FullDiffProps {
@@ -20,6 +21,7 @@ export function FullDiff({ sandboxId, edit, onClose }: FullDiffProps) {
   const fetched = useQuery({ ...fileDiffQuery(sandboxId, edit.eventId), enabled: !edit.isComplete });
   const patch = edit.isComplete ? edit.patch : fetched.data?.diff;
   const lines = useMemo(() => (patch === undefined ? [] : parseDiff(patch)), [patch]);
+  const colours = usePatchColours(edit.path, lines);
   return (
     <Dialog
       isOpen
@@ -41,10 +43,10 @@ export function FullDiff({ sandboxId, edit, onClose }: FullDiffProps) {
             tabIndex={0}
             aria-label="Full diff"
             role="table"
-            className="min-h-80 flex-1 rounded-lg border border-line font-mono text-xs leading-[1.35rem]"
+            className="min-h-80 flex-1 rounded-lg border border-line font-mono text-xs leading-[20px]"
             data={lines}
           >
-            {(line, at) => <DiffRow key={at} line={line} />}
+            {(line, at) => <DiffRow key={at} line={line} colours={colours} />}
           </VList>
         </div>
       )}

@@ -3,6 +3,7 @@ import { ImageOff } from "lucide-react";
 import { lexer, type Token, type Tokens } from "marked";
 import { memo, useMemo, type ReactNode } from "react";
 import { cx } from "../ui/class-names.ts";
+import { CodeBlock } from "./code.tsx";
 
 const SAFE_LINK = /^(?:https?:\/\/|mailto:)/i;
 /** Longer messages are cut for display; the row offers the rest. */
@@ -17,6 +18,12 @@ const decode = (text: string): string =>
     .replaceAll("&quot;", '"')
     .replaceAll("&#39;", "'")
     .replaceAll("&amp;", "&");
+
+/** Where a link really leads, whatever its words say. */
+const toPlace = (href: string): string => {
+  const url = URL.parse(href);
+  return url === null ? href : url.host || url.pathname;
+};
 
 function Inline({
   tokens,
@@ -69,6 +76,7 @@ function InlineToken({ token }: { readonly token: Token }): ReactNode {
           className="font-medium text-live-ink underline decoration-live/50 underline-offset-2 break-words hover:decoration-live"
         >
           <Inline tokens={link.tokens} fallback={link.text} />
+          {link.text !== link.href && <span className="text-xs font-normal text-ink-3"> ({toPlace(link.href)})</span>}
         </a>
       );
     }
@@ -124,7 +132,9 @@ const Block = memo(
             aria-label={code.lang ? `Code, ${code.lang}` : "Code"}
             className="my-2 max-h-96 overflow-auto rounded-lg border border-line bg-sunken px-3 py-2 font-mono text-xs leading-relaxed"
           >
-            <code>{code.text}</code>
+            <code>
+              <CodeBlock text={code.text} path={code.lang ?? ""} />
+            </code>
           </pre>
         );
       }

@@ -36,7 +36,7 @@ export function Output({ text, label, isOpen, previewLines, isError = false }: O
         tabIndex={0}
         role="group"
         aria-label={label}
-        className="max-h-[28rem] overflow-auto px-3 py-2 font-mono text-xs leading-[1.35rem] break-words whitespace-pre-wrap"
+        className="max-h-[28rem] overflow-auto px-3 py-2 font-mono text-xs leading-[20px] break-words whitespace-pre-wrap"
       >
         {shown.map((line, at) => (
           <span key={at} className="block min-h-[1.35rem]">

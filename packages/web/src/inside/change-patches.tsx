@@ -15,6 +15,7 @@ import type { ActionName } from "../app/actions.ts";
 import { useKeys } from "../app/keys.ts";
 import { formatClock, plural } from "../data/format.ts";
 import { fileDiffQuery } from "../data/queries.ts";
+import { usePatchColours } from "../feed/code.tsx";
 import { DiffRow } from "../feed/diff-table.tsx";
 import { Button } from "../ui/button.tsx";
 import { cx } from "../ui/class-names.ts";
@@ -189,6 +190,7 @@ function Patch({ at, sandboxId, step, isOnly, onComment, onStops }: PatchProps) 
     const all = parseDiff(patch).filter((line) => line.kind !== "file");
     return hidesBlanks ? withoutBlankChanges(all) : all;
   }, [patch, hidesBlanks]);
+  const colours = usePatchColours(edit.path, lines);
   const isTwo = isSplit && !PHONE.matches;
   const drawn = useMemo((): readonly (DiffLine | DiffPair)[] => (isTwo ? toSides(lines) : lines), [lines, isTwo]);
   const list = useRef<VListHandle>(null);
@@ -206,9 +208,9 @@ function Patch({ at, sandboxId, step, isOnly, onComment, onStops }: PatchProps) 
 
   const draw = (one: DiffLine | DiffPair, n: number): ReactElement =>
     "kind" in one ? (
-      <DiffRow key={n} line={one} onComment={onComment} />
+      <DiffRow key={n} line={one} colours={colours} onComment={onComment} />
     ) : (
-      <SplitRow key={n} pair={one} onComment={onComment} />
+      <SplitRow key={n} pair={one} colours={colours} onComment={onComment} />
     );
   const label = `Patch of ${edit.path}, ${formatClock(row.at)}`;
   return (
@@ -248,7 +250,7 @@ function Patch({ at, sandboxId, step, isOnly, onComment, onStops }: PatchProps) 
           tabIndex={0}
           role="table"
           aria-label={label}
-          className={cx("h-[60dvh]! font-mono text-xs leading-[1.35rem]", !isWrapped && UNWRAPPED)}
+          className={cx("h-[60dvh]! font-mono text-xs leading-[20px]", !isWrapped && UNWRAPPED)}
           data={drawn}
         >
           {draw}
@@ -259,7 +261,7 @@ function Patch({ at, sandboxId, step, isOnly, onComment, onStops }: PatchProps) 
             role="table"
             aria-label={label}
             tabIndex={isWrapped ? undefined : 0}
-            className={cx("overflow-auto font-mono text-xs leading-[1.35rem]", !isWrapped && UNWRAPPED)}
+            className={cx("overflow-auto font-mono text-xs leading-[20px]", !isWrapped && UNWRAPPED)}
           >
             {drawn.map(draw)}
           </div>

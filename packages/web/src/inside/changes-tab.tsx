@@ -11,6 +11,7 @@ import { isInScope, ScopeChoice, type Scope } from "./change-scope.tsx";
 import { toChanged, useNet, type Checkpoint } from "./changed.ts";
 import { useLastLook } from "./last-look.ts";
 import { ReviewBar } from "./review-bar.tsx";
+import { SentComments } from "./sent-comments.tsx";
 
 interface ChangesTabProps {
   readonly sandboxId: string;
@@ -113,6 +114,7 @@ export function ChangesTab({ sandboxId, view, file, chosen, checkpoint, reason, 
           />
         )}
       </div>
+      <SentComments sandboxId={sandboxId} rows={view.rows} onOpen={(path) => onOpen({ file: path })} />
       <ReviewBar sandboxId={sandboxId} reason={reason} head={view.lastSeq} />
     </div>
   );

@@ -1,11 +1,12 @@
 /** How a sandbox was made, what limits it and who holds it to that, what its way out allowed, and its worker's own log. */
 import type { LogEvent } from "@drover/client";
-import type { Sandbox } from "@drover/contract";
+import { API_BASE, type Sandbox } from "@drover/contract";
 import { readNumber, readText } from "@drover/contract/views";
 import { useQuery } from "@tanstack/react-query";
-import { CircleCheck, CircleX, LoaderCircle, ShieldCheck, ShieldX } from "lucide-react";
+import { ArrowDownToLine, CircleCheck, CircleX, LoaderCircle, ShieldCheck, ShieldX } from "lucide-react";
 import { useMemo, useState, type ReactNode } from "react";
 import { formatClock, formatCount, formatDay, formatDuration } from "../data/format.ts";
+import { useMay } from "../data/use-may.ts";
 import { Output } from "../feed/output.tsx";
 import { Button } from "../ui/button.tsx";
 import { cx } from "../ui/class-names.ts";
@@ -19,6 +20,7 @@ interface DetailsTabProps {
 }
 
 export function DetailsTab({ sandbox, events }: DetailsTabProps) {
+  const mayOperate = useMay("operate");
   return (
     <div className="min-h-0 flex-1 overflow-y-auto" tabIndex={0} role="region" aria-label="Details">
       <div className="mx-auto grid max-w-5xl gap-x-8 gap-y-7 px-4 py-5 md:px-6 lg:grid-cols-2">
@@ -43,6 +45,11 @@ export function DetailsTab({ sandbox, events }: DetailsTabProps) {
             <p className="max-h-80 overflow-y-auto px-4 py-3 text-sm break-words whitespace-pre-wrap" tabIndex={0}>
               {sandbox.prompt}
             </p>
+          </Part>
+        )}
+        {mayOperate && (
+          <Part title="Take it along" isWide>
+            <Archive sandboxId={sandbox.id} />
           </Part>
         )}
         <Part title="Worker's log" isWide>
@@ -259,6 +266,23 @@ function Egress({ sandbox, events }: DetailsTabProps) {
     </>
   );
 }
+
+/** The browser itself reads it, however long it is. */
+const Archive = ({ sandboxId }: { readonly sandboxId: string }) => (
+  <div className="flex flex-wrap items-center gap-x-4 gap-y-2 px-4 py-3">
+    <p className="min-w-0 flex-1 basis-60 text-xs text-pretty text-ink-2">
+      One file with the log, everything said, every diff, the artifacts and the workspace: for another server, a
+      colleague, or later. Secrets are masked.
+    </p>
+    <a
+      href={`${API_BASE}/sandboxes/${encodeURIComponent(sandboxId)}/archive`}
+      download={`${sandboxId}.drover.tar`}
+      className="inline-flex h-7 items-center gap-1.5 rounded-md border border-line-strong bg-raised px-2.5 text-xs font-medium hover:bg-hover max-md:h-9"
+    >
+      <ArrowDownToLine size={13} aria-hidden /> Download archive
+    </a>
+  </div>
+);
 
 function WorkersLog({ sandboxId, isOurs }: { readonly sandboxId: string; readonly isOurs: boolean }) {
   const [isWanted, setWanted] = useState(false);

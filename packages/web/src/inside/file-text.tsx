@@ -1,11 +1,12 @@
 /** A file as text, with the turn that wrote each line beside it. */
 import { API_BASE } from "@drover/contract";
-import { blameLines, type FeedView, type FileStep } from "@drover/contract/views";
+import { blameLines, type CodeState, type FeedView, type FileStep, type Language } from "@drover/contract/views";
 import { useQuery } from "@tanstack/react-query";
 import { ArrowDownToLine, ArrowUp } from "lucide-react";
 import { useEffect, useMemo, useRef } from "react";
 import { VList, type VListHandle } from "virtua";
 import { formatBytes, formatClock, plural } from "../data/format.ts";
+import { CodeText, useCode } from "../feed/code.tsx";
 import { Button } from "../ui/button.tsx";
 import { cx } from "../ui/class-names.ts";
 import { CopyButton } from "../ui/copy.tsx";
@@ -38,6 +39,7 @@ export function FileText({ sandboxId, rows, path, name, keptAt, line, onLine, on
   const text = read.data?.text ?? undefined;
   const isBinary = read.data?.text === null;
   const lines = useMemo(() => text?.replace(/\n$/, "").split("\n") ?? [], [text]);
+  const { language, states } = useCode(path, lines);
   const steps = useWholeSteps(sandboxId, rows, name);
   const writers = useMemo(
     () =>
@@ -117,6 +119,8 @@ export function FileText({ sandboxId, rows, path, name, keptAt, line, onLine, on
                 key={at}
                 at={at}
                 text={content}
+                language={language}
+                state={states[at]}
                 step={steps[writers[at] ?? -1]}
                 isFirst={at === 0 || writers[at] !== writers[at - 1]}
                 hasGutter={steps.length > 0}
@@ -150,6 +154,8 @@ export function FileText({ sandboxId, rows, path, name, keptAt, line, onLine, on
 interface BlamedLineProps {
   readonly at: number;
   readonly text: string;
+  readonly language: Language | undefined;
+  readonly state: CodeState | undefined;
   readonly step: FileStep | undefined;
   /** Of the lines that the same step wrote. */
   readonly isFirst: boolean;
@@ -159,7 +165,18 @@ interface BlamedLineProps {
   readonly onLine: (line: number | undefined) => void;
 }
 
-function BlamedLine({ at, text, step, isFirst, hasGutter, isOpen, isOfOpen, onLine }: BlamedLineProps) {
+function BlamedLine({
+  at,
+  text,
+  language,
+  state,
+  step,
+  isFirst,
+  hasGutter,
+  isOpen,
+  isOfOpen,
+  onLine,
+}: BlamedLineProps) {
   return (
     <div
       data-line={at + 1}
@@ -190,7 +207,9 @@ function BlamedLine({ at, text, step, isFirst, hasGutter, isOpen, isOfOpen, onLi
           </button>
         ))}
       <span className="pr-3 text-right text-ink-3 tabular-nums select-none">{at + 1}</span>
-      <span className="pr-4 break-all whitespace-pre-wrap">{text}</span>
+      <span className="pr-4 break-all whitespace-pre-wrap">
+        <CodeText text={text} language={language} state={state} />
+      </span>
     </div>
   );
 }

@@ -5,7 +5,7 @@ import { plural } from "../data/format.ts";
 import { Button } from "../ui/button.tsx";
 import { inputLook } from "../ui/field.tsx";
 import { notify } from "../ui/notify.ts";
-import { clearReview, dropComment, toReviewMessage, useReview, writeComment } from "./review.ts";
+import { clearReview, dropComment, keepSent, toReviewMessage, useReview, writeComment } from "./review.ts";
 
 interface ReviewBarProps {
   readonly sandboxId: string;
@@ -27,6 +27,7 @@ export function ReviewBar({ sandboxId, reason, head }: ReviewBarProps) {
       delivery: "steer",
       afterSeq: head,
     });
+    keepSent(sandboxId, comments, head);
     clearReview(sandboxId);
     notify.good(`${plural(comments.length, "comment")} sent as one message`);
   };

@@ -1,5 +1,6 @@
-/** Comments on changed lines, kept until they are sent to the agent as one message. */
+/** Comments on changed lines, kept until they are sent to the agent as one message; and those that were sent, to see what came of them. */
 import { create } from "zustand";
+import { persist } from "zustand/middleware";
 
 export interface ReviewComment {
   readonly id: number;
@@ -33,6 +34,33 @@ export const dropComment = (sandboxId: string, id: number): void =>
   change(sandboxId, (comments) => comments.filter((comment) => comment.id !== id));
 
 export const clearReview = (sandboxId: string): void => change(sandboxId, () => NONE);
+
+export interface SentComment extends Omit<ReviewComment, "id" | "quote"> {
+  /** sandbox_seq of the newest event when it was sent. */
+  readonly seq: number;
+}
+
+const KEPT_RUNS = 50;
+
+/** By sandbox, in this browser. */
+const useSentComments = create<Readonly<Record<string, readonly SentComment[]>>>()(
+  persist(() => ({}), { name: "drover.reviews" }),
+);
+const NONE_SENT: readonly SentComment[] = [];
+
+export const useSent = (sandboxId: string): readonly SentComment[] =>
+  useSentComments((sent) => sent[sandboxId] ?? NONE_SENT);
+
+export function keepSent(sandboxId: string, comments: readonly ReviewComment[], seq: number): void {
+  const { [sandboxId]: before = NONE_SENT, ...others } = useSentComments.getState();
+  const sent = comments.map(({ path, line, note }) => ({ path, line, note: note.trim(), seq }));
+  const kept = [...Object.entries(others), [sandboxId, [...before, ...sent]] as const].slice(-KEPT_RUNS);
+  useSentComments.setState(Object.fromEntries(kept), true);
+}
+
+export const forgetSent = (sandboxId: string): void => {
+  useSentComments.setState({ [sandboxId]: NONE_SENT });
+};
 
 /** One message of all comments, each with its place and what stands there. */
 export const toReviewMessage = (comments: readonly ReviewComment[]): string =>

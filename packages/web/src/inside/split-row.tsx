@@ -1,6 +1,7 @@
 /** One line of a patch with both sides beside each other. */
 import type { DiffLine, DiffPair } from "@drover/contract/views";
 import { memo } from "react";
+import { CodeText, type PatchColours } from "../feed/code.tsx";
 import { CommentButton } from "../feed/diff-table.tsx";
 import { cx } from "../ui/class-names.ts";
 
@@ -12,10 +13,11 @@ const SIGNS: Partial<Record<DiffLine["kind"], readonly [string, string]>> = {
 
 interface SplitRowProps {
   readonly pair: DiffPair;
+  readonly colours: PatchColours;
   readonly onComment: (line: DiffLine) => void;
 }
 
-export const SplitRow = memo(function SplitRow({ pair: { left, right }, onComment }: SplitRowProps) {
+export const SplitRow = memo(function SplitRow({ pair: { left, right }, colours, onComment }: SplitRowProps) {
   const line = left ?? right;
   if (line !== undefined && line.kind !== "context" && line.kind !== "added" && line.kind !== "removed")
     return (
@@ -26,8 +28,13 @@ export const SplitRow = memo(function SplitRow({ pair: { left, right }, onCommen
   return (
     <div role="row" className="grid grid-cols-2">
       {/* A line that did not change stands on both sides and is commented on once. */}
-      <Half line={left} number={left?.oldLine ?? null} onComment={left?.kind === "removed" ? onComment : undefined} />
-      <Half line={right} number={right?.newLine ?? null} isRight onComment={onComment} />
+      <Half
+        line={left}
+        number={left?.oldLine ?? null}
+        colours={colours}
+        onComment={left?.kind === "removed" ? onComment : undefined}
+      />
+      <Half line={right} number={right?.newLine ?? null} colours={colours} isRight onComment={onComment} />
     </div>
   );
 });
@@ -35,11 +42,12 @@ export const SplitRow = memo(function SplitRow({ pair: { left, right }, onCommen
 interface HalfProps {
   readonly line: DiffLine | undefined;
   readonly number: number | null;
+  readonly colours: PatchColours;
   readonly isRight?: boolean;
   readonly onComment: ((line: DiffLine) => void) | undefined;
 }
 
-function Half({ line, number, isRight = false, onComment }: HalfProps) {
+function Half({ line, number, colours, isRight = false, onComment }: HalfProps) {
   const [sign, word] = SIGNS[line?.kind ?? "context"] ?? ["", ""];
   return (
     <span
@@ -55,7 +63,11 @@ function Half({ line, number, isRight = false, onComment }: HalfProps) {
         <span aria-hidden>{sign}</span>
         <span className="sr-only">{word}</span>
       </span>
-      <span className="pr-3 break-all whitespace-pre-wrap">{line?.text}</span>
+      <span className="pr-3 break-all whitespace-pre-wrap">
+        {line !== undefined && (
+          <CodeText text={line.text} language={colours.language} state={colours.states.get(line)} />
+        )}
+      </span>
       {line !== undefined && onComment !== undefined && <CommentButton line={line} onComment={onComment} />}
     </span>
   );

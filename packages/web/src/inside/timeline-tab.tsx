@@ -1,4 +1,4 @@
-/** A run along time: turns, tools, waiting, changes, errors and cost as lanes, and the turns as a list that says the same. */
+/** A run along time: turns, tools, waiting, changes, errors, cost and the window's fill as lanes, and the turns as a list that says the same. */
 import { toTimeline, type LogEvent, type Span, type Timeline, type TurnSpan } from "@drover/contract/views";
 import { useEffect, useMemo, useRef, useState } from "react";
 import { VList } from "virtua";
@@ -10,7 +10,7 @@ import { cx } from "../ui/class-names.ts";
 const REDRAWN_EVERY_MS = 1_000;
 const LANE = 22;
 const GUTTER = 62;
-const LANES = ["Turns", "Tools", "Waiting", "Changes", "Errors", "Cost"] as const;
+const LANES = ["Turns", "Tools", "Waiting", "Changes", "Errors", "Cost", "Context"] as const;
 const HEIGHT = LANES.length * LANE + 18;
 const NEAR_PX = 6;
 
@@ -74,35 +74,51 @@ function draw(canvas: HTMLCanvasElement, timeline: Timeline): void {
   for (const wait of timeline.waits) bar(wait, 2, colour("--wait"));
   for (const edit of timeline.edits) bar(edit, 3, colour("--live"));
   for (const error of timeline.errors) bar(error, 4, colour("--fail"));
-  drawCost(pen, timeline, x, colour("--mind"));
+  const endMs = timeline.lengthMs;
+  const spent = timeline.cost.map(({ at, usd }) => ({ at, value: usd }));
+  const filled = timeline.context.map(({ at, tokens }) => ({ at, value: tokens }));
+  drawLevels(pen, spent, { lane: 5, endMs, colour: colour("--mind") }, x);
+  drawLevels(pen, filled, { lane: 6, endMs, colour: colour("--wait") }, x);
   pen.fillStyle = colour("--ink-3");
   pen.fillText("0s", GUTTER, HEIGHT - 7);
   const end = formatSpan(timeline.lengthMs);
   pen.fillText(end, width - 4 - pen.measureText(end).width, HEIGHT - 7);
 }
 
-/** What was spent by then, as steps up to the whole. */
-function drawCost(pen: CanvasRenderingContext2D, timeline: Timeline, x: (ms: number) => number, colour: string): void {
-  const total = timeline.cost.at(-1)?.usd ?? 0;
-  if (total === 0) return;
-  const bottom = 6 * LANE - 2;
-  const y = (usd: number) => bottom - (usd / total) * (LANE - 6);
+interface Level {
+  readonly at: number;
+  readonly value: number;
+}
+
+/** A value that stays until the next one, up to the highest of them. */
+function drawLevels(
+  pen: CanvasRenderingContext2D,
+  levels: readonly Level[],
+  { lane, endMs, colour }: { readonly lane: number; readonly endMs: number; readonly colour: string },
+  x: (ms: number) => number,
+): void {
+  const most = levels.reduce((highest, { value }) => Math.max(highest, value), 0);
+  if (most === 0) return;
+  const bottom = (lane + 1) * LANE - 2;
+  const y = (value: number) => bottom - (value / most) * (LANE - 6);
   pen.strokeStyle = colour;
   pen.lineWidth = 1.5;
   pen.beginPath();
   pen.moveTo(x(0), bottom);
   let before = 0;
-  for (const { at, usd } of timeline.cost) {
+  for (const { at, value } of levels) {
     pen.lineTo(x(at), y(before));
-    pen.lineTo(x(at), y(usd));
-    before = usd;
+    pen.lineTo(x(at), y(value));
+    before = value;
   }
-  pen.lineTo(x(timeline.lengthMs), y(total));
+  pen.lineTo(x(endMs), y(before));
   pen.stroke();
 }
 
 const spansOf = (timeline: Timeline, lane: number): readonly Span[] =>
-  [timeline.turns, timeline.tools, timeline.waits, timeline.edits, timeline.errors, timeline.turns][lane] ?? [];
+  [timeline.turns, timeline.tools, timeline.waits, timeline.edits, timeline.errors, timeline.turns, timeline.turns][
+    lane
+  ] ?? [];
 
 function findSpan(timeline: Timeline, box: DOMRect, clientX: number, clientY: number): Span | undefined {
   const lane = Math.floor((clientY - box.top) / LANE);

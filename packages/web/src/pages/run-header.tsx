@@ -35,7 +35,7 @@ export function RunHeader({ sandbox, spent, events, mayOperate, isLoadingHistory
       >
         {toTitle(sandbox)}
       </h1>
-      <dl className="flex flex-wrap items-center gap-x-4 gap-y-1 text-xs text-ink-3 tabular-nums">
+      <dl className="flex flex-wrap items-center gap-x-4 gap-y-1 text-xs text-ink-3 tabular-nums max-md:order-last max-md:w-full">
         <Figure name="on">{sandbox.provider}</Figure>
         <Figure name="turn">{sandbox.turn}</Figure>
         <Figure name="events">

@@ -1,12 +1,12 @@
 /** Ways on from a run: its replay, a new sandbox from its end, a link for others, another run beside it. */
 import { TERMINAL_SANDBOX_STATES, type Sandbox } from "@drover/contract";
 import { Link } from "@tanstack/react-router";
-import { Columns2, GitFork, History, Share2 } from "lucide-react";
+import { Columns2, History, Share2 } from "lucide-react";
 import { lazy, Suspense, useState, type ReactNode } from "react";
 import { Button } from "../ui/button.tsx";
 import { Tooltip } from "../ui/tooltip.tsx";
+import { ForkButton } from "./fork-button.tsx";
 
-const ForkDialog = lazy(() => import("../replay/fork-dialog.tsx").then((module) => ({ default: module.ForkDialog })));
 const ShareDialog = lazy(() =>
   import("../replay/share-dialog.tsx").then((module) => ({ default: module.ShareDialog })),
 );
@@ -17,7 +17,7 @@ const LINK =
 const Name = ({ children }: { readonly children: ReactNode }) => <span className="max-xl:sr-only">{children}</span>;
 
 export function RunLinks({ sandbox, mayOperate }: { readonly sandbox: Sandbox; readonly mayOperate: boolean }) {
-  const [open, setOpen] = useState<"fork" | "share">();
+  const [isSharing, setSharing] = useState(false);
   const isOver = TERMINAL_SANDBOX_STATES.has(sandbox.state) || sandbox.state === "completed";
   return (
     <>
@@ -34,29 +34,18 @@ export function RunLinks({ sandbox, mayOperate }: { readonly sandbox: Sandbox; r
       {mayOperate && (
         <>
           <Tooltip label="Share a read-only link">
-            <Button size="small" onClick={() => setOpen("share")}>
+            <Button size="small" onClick={() => setSharing(true)}>
               <Share2 size={13} aria-hidden /> <Name>Share</Name>
             </Button>
           </Tooltip>
           <Tooltip label={isOver ? "Go on in a new sandbox" : "Fork from the newest event"}>
-            <Button size="small" look={isOver ? "solid" : "plain"} onClick={() => setOpen("fork")}>
-              <GitFork size={13} aria-hidden /> <Name>{isOver ? "Go on" : "Fork"}</Name>
-            </Button>
+            <ForkButton sandbox={sandbox} look={isOver ? "solid" : "plain"}>
+              <Name>{isOver ? "Go on" : "Fork"}</Name>
+            </ForkButton>
           </Tooltip>
         </>
       )}
-      <Suspense>
-        {open === "fork" && (
-          <ForkDialog
-            sandbox={sandbox}
-            seq={sandbox.last_seq}
-            at={sandbox.event_count}
-            isEnd
-            onClose={() => setOpen(undefined)}
-          />
-        )}
-        {open === "share" && <ShareDialog sandbox={sandbox} onClose={() => setOpen(undefined)} />}
-      </Suspense>
+      <Suspense>{isSharing && <ShareDialog sandbox={sandbox} onClose={() => setSharing(false)} />}</Suspense>
     </>
   );
 }

@@ -115,11 +115,11 @@ function Beats({ entry }: { readonly entry: FleetEntry | undefined }) {
   const total = series.reduce((sum, beat) => sum + beat, 0);
   return (
     <svg
-      width={96}
-      height={18}
+      viewBox="0 0 96 18"
+      preserveAspectRatio="none"
       role="img"
       aria-label={`${formatCount(total)} events in the last four minutes`}
-      className="overflow-visible"
+      className="h-4.5 w-24 min-w-0 shrink"
     >
       {series.map((beat, n) => (
         <rect

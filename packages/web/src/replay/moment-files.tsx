@@ -5,6 +5,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
 import { VList } from "virtua";
 import { formatBytes, formatCount, plural } from "../data/format.ts";
+import { CodeBlock, usePatchColours } from "../feed/code.tsx";
 import { DiffRow } from "../feed/diff-table.tsx";
 import { cx } from "../ui/class-names.ts";
 import { CopyButton } from "../ui/copy.tsx";
@@ -22,6 +23,8 @@ export type FileLook = (typeof LOOKS)[number]["value"];
 
 /** So many lines are drawn in one piece; a longer file is drawn as it scrolls. */
 const WHOLE_LINES = 3_000;
+/** More would be drawn anew at every step of the scrubber. */
+const COLOURED_LINES = 1_000;
 
 interface MomentFilesProps {
   readonly sandboxId: string;
@@ -141,7 +144,7 @@ function FileText({ sandboxId, rows, file, seq }: PartProps & Pick<FileViewProps
   return (
     <>
       {lines.length > WHOLE_LINES ? (
-        <VList {...region} className="min-h-0 flex-1 py-2 font-mono text-xs leading-[1.35rem]" data={lines}>
+        <VList {...region} className="min-h-0 flex-1 py-2 font-mono text-xs leading-[20px]" data={lines}>
           {(line, at) => (
             <div key={at} className="grid grid-cols-[3.5rem_1fr]">
               <span className="pr-3 text-right text-ink-3 tabular-nums select-none">{at + 1}</span>
@@ -153,13 +156,13 @@ function FileText({ sandboxId, rows, file, seq }: PartProps & Pick<FileViewProps
         <div
           {...region}
           className={cx(
-            "grid min-h-0 flex-1 grid-cols-[auto_auto_1fr] overflow-auto py-2 font-mono text-xs leading-[1.35rem]",
+            "grid min-h-0 flex-1 grid-cols-[auto_auto_1fr] overflow-auto py-2 font-mono text-xs leading-[20px]",
             read.isPlaceholderData && "opacity-60",
           )}
         >
           <pre
             data-testid="file-turns"
-            className="pl-2 text-2xs leading-[1.35rem] text-live-ink tabular-nums select-none"
+            className="pl-2 text-2xs leading-[20px] text-live-ink tabular-nums select-none"
           >
             {turns.join("\n")}
           </pre>
@@ -167,7 +170,7 @@ function FileText({ sandboxId, rows, file, seq }: PartProps & Pick<FileViewProps
             {numbers.join("\n")}
           </pre>
           <pre data-testid="file-text" data-ready={!read.isPlaceholderData} className="pr-4">
-            {text}
+            {lines.length > COLOURED_LINES ? text : <CodeBlock text={text} path={file.path} />}
           </pre>
         </div>
       )}
@@ -189,6 +192,7 @@ function FileChange({ sandboxId, file, seq }: PartProps) {
     () => (patch === undefined ? [] : parseDiff(patch).filter(({ kind }) => kind !== "file")),
     [patch],
   );
+  const colours = usePatchColours(file.path, lines);
   if (read.isError)
     return (
       <div className="p-4">
@@ -202,10 +206,10 @@ function FileChange({ sandboxId, file, seq }: PartProps) {
       tabIndex={0}
       role="table"
       aria-label={`Change of ${file.path} since the run began`}
-      className="min-h-0 flex-1 font-mono text-xs leading-[1.35rem]"
+      className="min-h-0 flex-1 font-mono text-xs leading-[20px]"
       data={lines}
     >
-      {(line, at) => <DiffRow key={at} line={line} />}
+      {(line, at) => <DiffRow key={at} line={line} colours={colours} />}
     </VList>
   );
 }

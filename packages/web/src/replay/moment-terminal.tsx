@@ -70,7 +70,7 @@ function Commands({ view }: { readonly view: FeedView }) {
       role="region"
       aria-label="Commands up to this moment"
       data-testid="moment-terminal"
-      className="min-h-0 flex-1 overflow-auto bg-sunken px-4 py-3 font-mono text-xs leading-[1.35rem]"
+      className="min-h-0 flex-1 overflow-auto bg-sunken px-4 py-3 font-mono text-xs leading-[20px]"
     >
       {commands.map((row) => (
         <Printed key={row.seq} row={row} />

@@ -77,10 +77,10 @@ export const SandboxLine = memo(function SandboxLine({ sandbox, project, isPicke
       {!isOver && <GuardianMark sandboxId={sandbox.id} />}
       <dl className="flex shrink-0 items-center gap-4 max-sm:ml-auto text-right text-xs text-ink-3 tabular-nums">
         <Fact name="turn" className="hidden w-14 lg:block">
-          turn {formatCount(sandbox.turn)}
+          {formatCount(sandbox.turn)}
         </Fact>
         <Fact name="events" className="hidden w-18 xl:block">
-          {formatCount(sandbox.event_count)} ev
+          {formatCount(sandbox.event_count)}
         </Fact>
         <Fact name="cost" className="hidden w-18 sm:block">
           {sandbox.cost_usd === null ? "no price" : sandbox.tokens.total === 0 ? "" : formatCost(sandbox.cost_usd)}
@@ -96,6 +96,23 @@ export const SandboxLine = memo(function SandboxLine({ sandbox, project, isPicke
     </li>
   );
 });
+
+/** Over the lines, as wide as what stands in them. */
+export const SandboxHeadings = ({ hasBoxes }: { readonly hasBoxes: boolean }) => (
+  <div aria-hidden className="hidden gap-x-4 px-4 pb-1.5 text-2xs font-medium text-ink-3 md:flex">
+    {hasBoxes && <span className="w-5" />}
+    <span className="w-30">State</span>
+    <span className="flex-1">What is done, and where</span>
+    <span className="flex gap-4 text-right">
+      <span className="hidden w-14 lg:block">Turn</span>
+      <span className="hidden w-18 xl:block">Events</span>
+      <span className="w-18">Cost</span>
+      <span className="w-16">Took</span>
+      <span className="w-9">Age</span>
+    </span>
+    <span className="w-7" />
+  </div>
+);
 
 function Fact({
   name,

@@ -21,7 +21,8 @@ import { Page } from "../ui/page.tsx";
 import { Problem } from "../ui/problem.tsx";
 import { SearchField } from "../ui/search-field.tsx";
 import { BulkBar } from "./bulk-bar.tsx";
-import { SandboxLine } from "./sandbox-line.tsx";
+import { ImportArchive } from "./import-archive.tsx";
+import { SandboxHeadings, SandboxLine } from "./sandbox-line.tsx";
 import { SavedFilters } from "./saved-filters.tsx";
 import { useHeldOrder } from "./use-held-order.ts";
 
@@ -80,7 +81,14 @@ export function SandboxesPage() {
     <Page
       title="Sandboxes"
       width="wide"
-      actions={mayOperate && <NewSandboxButton />}
+      actions={
+        mayOperate && (
+          <>
+            <ImportArchive />
+            <NewSandboxButton />
+          </>
+        )
+      }
       aside={
         peeked !== undefined && (
           <Suspense>
@@ -181,6 +189,7 @@ export function SandboxesPage() {
                 {plural(waiting, "update")}, sort again
               </button>
             )}
+            <SandboxHeadings hasBoxes={mayOperate} />
             <ul aria-label="Sandboxes" {...hold} className="overflow-hidden rounded-2xl border border-line bg-surface">
               {shown.map((sandbox) => (
                 <SandboxLine

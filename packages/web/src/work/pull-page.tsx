@@ -9,6 +9,7 @@ import { VList } from "virtua";
 import { client } from "../data/client.ts";
 import { formatDay, plural } from "../data/format.ts";
 import { queryClient } from "../data/queries.ts";
+import { usePatchColours } from "../feed/code.tsx";
 import { DiffRow } from "../feed/diff-table.tsx";
 import { Markdown } from "../feed/markdown.tsx";
 import { Button } from "../ui/button.tsx";
@@ -220,6 +221,7 @@ function Files({ pull }: { readonly pull: PullRequestDetail }) {
   const file = pull.files.find((one) => one.path === chosen) ?? pull.files[0];
   const patch = file === undefined ? undefined : patches.get(file.path);
   const lines = useMemo(() => parseDiff(patch ?? "").filter((line) => line.kind !== "file"), [patch]);
+  const colours = usePatchColours(file?.path ?? "", lines);
   if (file === undefined) return null;
   return (
     <Panel title={`Changes ${pull.files.length}`}>
@@ -269,10 +271,10 @@ function Files({ pull }: { readonly pull: PullRequestDetail }) {
               tabIndex={0}
               role="table"
               aria-label={`Diff of ${file.path}`}
-              className="min-h-0 flex-1 font-mono text-xs leading-[1.35rem] max-md:h-[60dvh]!"
+              className="min-h-0 flex-1 font-mono text-xs leading-[20px] max-md:h-[60dvh]!"
               data={lines}
             >
-              {(line, at) => <DiffRow key={at} line={line} />}
+              {(line, at) => <DiffRow key={at} line={line} colours={colours} />}
             </VList>
           )}
         </div>

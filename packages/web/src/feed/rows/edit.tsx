@@ -95,7 +95,7 @@ function EditCard({
       {lines.length === 0 ? (
         <p className="px-3 py-2 text-xs text-ink-3">No lines to show: a binary file, or only its mode changed.</p>
       ) : (
-        <DiffTable lines={lines} label={`Diff of ${edit.path}`} />
+        <DiffTable path={edit.path} lines={lines} label={`Diff of ${edit.path}`} />
       )}
       {isCut && (
         <div className="flex items-center justify-between gap-3 border-t border-line bg-sunken px-3 py-1.5 text-xs text-ink-3">
