@@ -35,7 +35,9 @@ const namePartsOfPages: Plugin = {
         return seen;
       };
       const attributes = Object.entries(PAGES).map(([page, module]) => {
-        const start = [...chunks.values()].find(({ facadeModuleId }) => facadeModuleId?.endsWith(`/web/${module}`));
+        const start = [...chunks.values()].find(({ moduleIds }) =>
+          moduleIds.some((id) => id.endsWith(`/web/${module}`)),
+        );
         if (start === undefined) throw new Error(`no part of the page holds ${module}`);
         const parts = [...list(start.fileName, new Set())].filter((name) => !html.includes(name));
         return `data-${page}="${parts.map((name) => `/${name}`).join(" ")}"`;
@@ -77,7 +79,7 @@ export default defineConfig(({ command }) => {
               { name: "shell", tags: ["$initial"] },
               {
                 name: "components",
-                test: /node_modules\/(?:lucide-react|@radix-ui|@tanstack|tslib|react-remove-scroll|react-style-singleton|use-callback-ref|use-sidecar|aria-hidden|get-nonce)\/|packages\/contract\/src\/views\/liveness|packages\/web\/src\/(?:ui\/(?!chart)|data\/(?:cause|sandbox-title|prices-query)|monitor\/queries)/,
+                test: /node_modules\/(?:lucide-react|@radix-ui|@tanstack)\/|packages\/contract\/src\/views\/liveness|packages\/web\/src\/(?:ui\/(?!chart)|data\/(?:cause|sandbox-title|prices-query)|monitor\/queries)/,
               },
               // Every request waits its turn: what draws text is one part, and a run's page another.
               {
@@ -86,7 +88,7 @@ export default defineConfig(({ command }) => {
               },
               {
                 name: "run",
-                test: /packages\/web\/src\/(?:feed\/(?!message-list)|data\/flush|pages\/(?:run|provisioning|fork-button|preview-button|use-moment)|data\/(?:use-run|run-store)|replay\/use-settled)/,
+                test: /packages\/contract\/src\/views\/(?:context-fill|search|compare|replay|feed)|packages\/web\/src\/(?:feed\/(?!message-list)|data\/flush|pages\/(?:run|provisioning|fork-button|preview-button|use-moment)|data\/(?:use-run|run-store)|replay\/use-settled)/,
               },
             ],
           },

@@ -50,7 +50,7 @@ test("lines follow what happens: a new sandbox, its moves, its end", async ({ pa
     event_data: { tool: "Bash", tool_use_id: "x", input: { command: "make all" }, turn: 7 },
   });
   await card.getByText("$ make all").waitFor();
-  await card.getByText("turn 7").waitFor();
+  await card.getByText("7", { exact: true }).waitFor();
   await worker.post({ event_type: "agent.failed", event_data: { error: "out of memory" } });
   await card.locator("[data-state=failed]").waitFor();
 });

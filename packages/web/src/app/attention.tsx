@@ -16,7 +16,8 @@ export function Attention({ isAlone }: { readonly isAlone: boolean }) {
   const id = useId();
   const [isOpen, setOpen] = useState(false);
   const mayOperate = useMay("operate");
-  const list = useInfiniteQuery(sandboxesQuery({}));
+  // A list that could not be read is tried again by whoever shows it.
+  const list = useInfiniteQuery({ ...sandboxesQuery({}), retryOnMount: false });
   const working = useMemo(
     () => list.data?.pages.flatMap((page) => page.items.filter(({ state }) => !TERMINAL_SANDBOX_STATES.has(state))),
     [list.data],
