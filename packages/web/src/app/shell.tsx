@@ -136,7 +136,7 @@ export function Shell() {
               <Button
                 look="ghost"
                 size="icon"
-                aria-label="Names in the rail"
+                aria-label="Wide rail"
                 aria-pressed={isWide}
                 onClick={() => usePreferences.setState({ hasWideRail: !isWide })}
               >
