@@ -160,10 +160,7 @@ function FileText({ sandboxId, rows, file, seq }: PartProps & Pick<FileViewProps
             read.isPlaceholderData && "opacity-60",
           )}
         >
-          <pre
-            data-testid="file-turns"
-            className="pl-2 text-2xs leading-[20px] text-live-ink tabular-nums select-none"
-          >
+          <pre data-testid="file-turns" className="pl-2 text-2xs leading-[20px] text-live-ink tabular-nums select-none">
             {turns.join("\n")}
           </pre>
           <pre aria-hidden className="px-3 text-right text-ink-3 tabular-nums select-none">
