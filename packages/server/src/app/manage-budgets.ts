@@ -121,6 +121,9 @@ export async function createBudget(
   key: RequestKey | undefined,
 ): Promise<Budget> {
   const projectId = await findProject(deps, actor, input);
+  // It would be kept, shown as a limit, and stop nothing.
+  if (input.period_end !== undefined && Date.parse(input.period_end) <= deps.clock.now().getTime())
+    throw new AppError("request.invalid", "`period_end` is over");
   return createOnce(deps, key, async (tx, append) => {
     const spent =
       input.period_start === undefined

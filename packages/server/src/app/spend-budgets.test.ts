@@ -153,6 +153,8 @@ test("a model without a price has no cost that anybody is told, and still cannot
 });
 
 test("people see and set what lies in their own project", async ({ server }) => {
+  const over = { scope_type: "global", limit_amount: 5, period_end: "2020-01-01T00:00:00Z" };
+  expect((await server.call("POST", "/budgets", { body: over })).status).toBe(422);
   const [mine, theirs] = [await server.createProject(), await server.createProject()];
   const { token } = await server.createToken("operator", mine);
   const body = (scope_id: string) => ({ scope_type: "project", scope_id, limit_amount: 5 });
