@@ -59,7 +59,10 @@ const FORBIDDEN_COMMANDS: readonly RegExp[] = [
     "gim",
   ),
 ];
-const PUSH = new RegExp(`${NOT} (?:ever )?(?:commit (?:and|or|nor) )?((?:git )?push)\\b`, "gi");
+const PUSH = new RegExp(
+  `${NOT} (?:ever )?(?:commit (?:and|or|nor) )?((?:git )?push)\\b(?! (?:directly |straight )?(?:on)?to (?!origin|the remote|github|upstream))`,
+  "gi",
+);
 
 /** Said with a condition, which nobody can measure. */
 const CONDITION = /^(?:(?!\band\b)[^\n;!?]){0,30}?\b(?:unless|until|without|except|before|if)\b/i;
@@ -94,17 +97,23 @@ const listFound = (patterns: readonly RegExp[], text: string, unless: RegExp = C
 ];
 
 const NEVER = /(?!)/;
+/** Asked for beside what it is confined to. */
+const WANTED = new RegExp(
+  String.raw`(?:^|[.;!?\n] *|\band )(?:please |also |then )*(?:add|create|write|put|update|extend|document|save|record)\b[^.;!?\n]{0,60}? ${PATH}`,
+  "gi",
+);
 /** A later word may lift an earlier one: what it names is struck out. */
 const LIFTED = new RegExp(String.raw`(?:you (?:can|may) now ${TOUCH}|it is fine to ${TOUCH}) ${PATH}`, "gi");
 
 export function parseConstraints(texts: readonly string[]): Constraints {
   const all = texts.join("\n").slice(0, 200_000);
   const lifted = new Set(listFound([LIFTED], all, NEVER));
+  const only = listFound(ONLY_PATHS, all, AND_KIND);
   return {
     forbiddenPaths: listFound(FORBIDDEN_PATHS, all)
       .filter((path) => !lifted.has(path))
       .slice(0, LIMIT),
-    onlyPaths: listFound(ONLY_PATHS, all, AND_KIND).slice(0, LIMIT),
+    onlyPaths: only.length === 0 ? [] : [...new Set([...only, ...listFound([WANTED], all, NEVER)])].slice(0, LIMIT),
     forbiddenCommands: [
       ...listFound(FORBIDDEN_COMMANDS, all),
       ...(listFound([PUSH], all).length > 0 ? ["git push"] : []),

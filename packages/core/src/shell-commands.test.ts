@@ -13,6 +13,7 @@ test.for([
   ["grep -rn company src", "any", false],
   [`git commit -m "explain why git push hangs"`, "git push", false],
   [`echo 'git push'`, "git push", false],
+  [`git commit -m "do it; git push now"`, "git push", false],
   ["ls tests", "tests", false],
   ["npm run make-docs", "make", false],
   ["cat > notes.md <<'EOF'\ngit push\nEOF\nls", "git push", false],

@@ -41,3 +41,22 @@ export function isRun(line: string, named: string): boolean {
     (words) => head.every((word, index) => words[index] === word) && rest.every((word) => words.includes(word)),
   );
 }
+
+/** First words of lines that only pass the time, or look at what goes on elsewhere. */
+const WAITS = [
+  "sleep",
+  "wait",
+  "until",
+  "while",
+  "watch",
+  "tail -f",
+  "gh run watch",
+  "gh pr checks",
+  "kubectl rollout status",
+  "kubectl wait",
+];
+
+export function isWait(line: string): boolean {
+  const [first = []] = listRun(line).filter(([word]) => word !== "");
+  return WAITS.some((wait) => wait.split(" ").every((word, index) => first[index] === word));
+}

@@ -129,6 +129,30 @@ test("an edit outside of the task's files is seen, one within is not", () => {
   expect(read(run.events, owned)).toMatchObject([{ signal: "outside_ownership", seqs: [3] }]);
 });
 
+test("who renames a file away has changed it, too", () => {
+  const run = record();
+  run.add("agent.file_edited", { file_path: "mine/b.ts", old_path: "/workspace/theirs/a.ts", change_type: "renamed" });
+  expect(names(run.events, { ...RUN, ownedFiles: ["mine/**"], prompt: "Do not touch theirs/a.ts" })).toEqual([
+    "outside_ownership",
+    "constraint_broken",
+  ]);
+});
+
+test("who waits and looks whether it is done goes in no circle, and what is not there yet is no failure", () => {
+  const polls = record();
+  times(15, () => polls.tool("BashOutput", { bash_id: "1" }, "<status>running</status>"));
+  times(15, () => polls.tool("Bash", { command: "sleep 30 && gh run view 7" }, "in progress", { is_error: true }));
+  expect(read(polls.events)).toMatchObject([{ signal: "repeated_tool", level: "note" }]);
+  const loops = record();
+  times(15, () =>
+    loops.tool("Bash", { command: "npm start & sleep 3; curl localhost" }, "refused", { is_error: true }),
+  );
+  expect(read(loops.events)).toMatchObject([
+    { signal: "repeated_tool", level: "critical" },
+    { signal: "error_streak", level: "critical" },
+  ]);
+});
+
 test("what was forbidden in so many words is seen when it is done", () => {
   const strict: RunContext = {
     ...RUN,
@@ -187,6 +211,8 @@ test.for([
   ["Do not edit a.ts unless the test needs it.", { forbiddenPaths: [] }],
   ["Do not push before the tests pass.", { forbiddenCommands: [] }],
   ["Do not commit or push.", { forbiddenCommands: ["git push"] }],
+  ["Never push to main.", { forbiddenCommands: [] }],
+  ["Work only on src/a.ts. Add tests in test/a.test.ts.", { onlyPaths: ["src/a.ts", "test/a.test.ts"] }],
   ["Users should not edit config.json by hand; show a form.", { forbiddenPaths: [] }],
   ["Never run `npm publish` or `npm version`.", { forbiddenCommands: ["npm publish", "npm version"] }],
 ] as const)("several in one breath, and what is said with a condition: %s", ([prompt, expected]) =>

@@ -2,7 +2,7 @@
 import { parseConstraints, type Constraints } from "../constraints.ts";
 import { matchesGlob } from "../glob.ts";
 import { isRun } from "../shell-commands.ts";
-import { toWorkspacePath } from "./outside-ownership.ts";
+import { listEdited } from "./outside-ownership.ts";
 import { cite, type Detector, type RunContext } from "./signal.ts";
 import { isEdit, isFreshStart, toToolCall } from "./tool-call.ts";
 
@@ -31,9 +31,9 @@ function parseOnce(run: RunContext, said: readonly string[]): Constraints {
   return constraints;
 }
 
-function findBreak(path: string | undefined, command: string | undefined, run: RunContext, said: readonly string[]) {
+function findBreak(paths: readonly string[], command: string | undefined, run: RunContext, said: readonly string[]) {
   const { forbiddenPaths, onlyPaths, forbiddenCommands } = parseOnce(run, said);
-  if (path !== undefined) {
+  for (const path of paths) {
     const forbidden = forbiddenPaths.find((named) => isNamed(path, named));
     if (forbidden !== undefined) return `${path} was not to be touched`;
     if (onlyPaths.length > 0 && !onlyPaths.some((named) => isNamed(path, named)))
@@ -46,17 +46,17 @@ function findBreak(path: string | undefined, command: string | undefined, run: R
 export const constraintBroken: Detector<State> = {
   initial: { seqs: [], what: [], said: [] },
   fold: (state, event, run) => {
-    const { content, message_type: kind, file_path: file } = event.event_data;
+    const { content, message_type: kind } = event.event_data;
     if (isFreshStart(event)) {
       const isSaid = kind === "user_message" && typeof content === "string";
       const said = isSaid ? [...state.said, content.slice(0, SAID_CHARACTERS)].slice(-KEPT) : state.said;
       // Told about it, the agent begins anew: what counts is what it does then.
       return { seqs: [], what: [], said };
     }
-    const path = isEdit(event) && typeof file === "string" ? toWorkspacePath(file) : undefined;
+    const paths = isEdit(event) ? listEdited(event) : [];
     const command = toToolCall(event)?.command;
-    if (path === undefined && command === undefined) return state;
-    const broken = findBreak(path, command, run, state.said);
+    if (paths.length === 0 && command === undefined) return state;
+    const broken = findBreak(paths, command, run, state.said);
     if (broken === undefined) return state;
     return {
       ...state,

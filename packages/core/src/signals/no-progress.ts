@@ -6,11 +6,14 @@ interface State {
   /** Calls since the last change, with whether each was one not made before. */
   readonly calls: readonly { readonly seq: number; readonly isNew: boolean }[];
   readonly known: readonly string[];
+  /** The last calls that wait, whose results count as little as they do; missing in what older versions stored. */
+  readonly waiting?: readonly string[];
 }
 
 const NONE: State = { calls: [], known: [] };
 const KEPT_CALLS = 60;
 const KEPT_PRINTS = 200;
+const KEPT_WAITS = 20;
 const WARN_CALLS = 16;
 /** Of the calls since the last change, how many may be new at most. */
 const NOVELTY = 0.35;
@@ -23,10 +26,15 @@ export const noProgress: Detector<State> = {
     // "Go on" makes nothing new; only what the guardian said about it begins the count again.
     const isTold = isFreshStart(event) && event.event_data["message_type"] !== "user_message";
     if (isEdit(event) || isTold) return { ...NONE, known: state.known };
-    const print = toToolCall(event)?.print ?? toToolResult(event)?.print;
+    const [call, result] = [toToolCall(event), toToolResult(event)];
+    const { waiting = [] } = state;
+    if (call?.isWaiting === true) return { ...state, waiting: [...waiting, call.id].slice(-KEPT_WAITS) };
+    if (result?.id !== undefined && waiting.includes(result.id)) return state;
+    const print = call?.print ?? result?.print;
     if (print === undefined) return state;
     const isNew = !state.known.includes(print);
     return {
+      ...state,
       known: isNew ? [...state.known, print].slice(-KEPT_PRINTS) : state.known,
       calls: [...state.calls, { seq: event.seq, isNew }].slice(-KEPT_CALLS),
     };

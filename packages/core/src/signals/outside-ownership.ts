@@ -1,5 +1,6 @@
 /** Edits of files that the task does not own. */
 import { matchesGlob } from "../glob.ts";
+import type { SeenEvent } from "../watch-facts.ts";
 import { cite, type Detector } from "./signal.ts";
 import { isEdit, isFreshStart } from "./tool-call.ts";
 
@@ -13,20 +14,23 @@ const KEPT = 20;
 const CRITICAL_EDITS = 5;
 
 /** Agents name files from the root of the sandbox or from the workspace. */
-export const toWorkspacePath = (path: string): string => path.replace(/^\/workspace\//, "").replace(/^\.\//, "");
+const toWorkspacePath = (path: string): string => path.replace(/^\/workspace\//, "").replace(/^\.\//, "");
+
+/** Who renames a file changes what was there, too. */
+export const listEdited = ({ event_data: { file_path: path, old_path: old } }: SeenEvent): readonly string[] =>
+  [path, old].filter((one) => typeof one === "string").map(toWorkspacePath);
 
 export const outsideOwnership: Detector<State> = {
   initial: NONE,
   fold: (state, event, run) => {
     // Told about it, the agent begins anew: what counts is what it does then.
     if (isFreshStart(event)) return NONE;
-    const path = event.event_data["file_path"];
-    if (run.ownedFiles.length === 0 || !isEdit(event) || typeof path !== "string") return state;
-    const inside = toWorkspacePath(path);
-    if (run.ownedFiles.some((glob) => matchesGlob(glob, inside))) return state;
+    if (run.ownedFiles.length === 0 || !isEdit(event)) return state;
+    const outside = listEdited(event).filter((path) => !run.ownedFiles.some((glob) => matchesGlob(glob, path)));
+    if (outside.length === 0) return state;
     return {
       seqs: [...state.seqs, event.seq].slice(-KEPT),
-      paths: [...new Set([...state.paths, inside])].slice(-KEPT),
+      paths: [...new Set([...state.paths, ...outside])].slice(-KEPT),
     };
   },
   read: ({ seqs, paths }) =>

@@ -1,11 +1,12 @@
 /** The same call again and again, with the same result and nothing changed in between; also loops of two or three calls. */
 import { cite, type Detector } from "./signal.ts";
-import { isEdit, isFreshStart, toToolCall, toToolResult } from "./tool-call.ts";
+import { isEdit, isFreshStart, toToolCall, toToolResult, type ToolCall } from "./tool-call.ts";
 
 interface Call {
   readonly seq: number;
   readonly id: string;
   readonly print: string;
+  readonly isWaiting?: boolean;
   /** Undefined while it runs. */
   readonly result?: string;
 }
@@ -20,6 +21,13 @@ const KEPT = 30;
 const LONGEST_CYCLE = 3;
 const WARN_ROUNDS = 5;
 const CRITICAL_ROUNDS = 10;
+
+const toKept = (seq: number, { id, print, isWaiting }: ToolCall): Call => ({
+  seq,
+  id,
+  print,
+  ...(isWaiting ? { isWaiting } : {}),
+});
 
 const isSame = (a: Call, b: Call) => a.print === b.print && a.result === b.result;
 
@@ -43,8 +51,7 @@ export const repeatedTool: Detector<State> = {
       return { calls: [], before: last.length === 0 ? (state.before ?? []) : [...new Set(last)] };
     }
     const call = toToolCall(event);
-    if (call !== undefined)
-      return { ...state, calls: [...state.calls, { seq: event.seq, id: call.id, print: call.print }].slice(-KEPT) };
+    if (call !== undefined) return { ...state, calls: [...state.calls, toKept(event.seq, call)].slice(-KEPT) };
     const result = toToolResult(event);
     if (result === undefined) return state;
     return {
@@ -59,10 +66,12 @@ export const repeatedTool: Detector<State> = {
     for (let period = 1; period <= LONGEST_CYCLE; period++) {
       const rounds = countRounds(done, period);
       if (rounds < WARN_ROUNDS) continue;
+      const looped = done.slice(-rounds * period);
+      const isWaiting = looped.some((call) => call.isWaiting === true);
       return {
         signal: "repeated_tool",
-        level: rounds >= CRITICAL_ROUNDS ? "critical" : "warning",
-        seqs: cite(done.slice(-rounds * period).map((call) => call.seq)),
+        level: isWaiting ? "note" : rounds >= CRITICAL_ROUNDS ? "critical" : "warning",
+        seqs: cite(looped.map((call) => call.seq)),
         detail: `the same ${period === 1 ? "call" : `${period} calls`} ${rounds} times with the same result`,
       };
     }

@@ -1,5 +1,6 @@
 /** Tool calls and their results as supervision compares them: the same call has the same print, whoever made it. */
 import type { Json, JsonObject } from "@drover/contract";
+import { isWait } from "../shell-commands.ts";
 import type { SeenEvent } from "../watch-facts.ts";
 
 const PRINT_CHARACTERS = 2_000;
@@ -12,6 +13,9 @@ function toPrint(text: string): string {
     hash = Math.imul(hash ^ text.charCodeAt(index), HASH_PRIME);
   return `${(hash >>> 0).toString(36)}.${text.length.toString(36)}`;
 }
+
+/** Tools that ask how far something has come that runs beside the agent. */
+const WAITING_TOOL = /^(?:Bash|Task|Agent|Shell|Process|Command)_?(?:Output|Status|Wait)|^(?:sleep|wait|wait_for\w*)$/i;
 
 const isRecord = (value: unknown): value is JsonObject =>
   typeof value === "object" && value !== null && !Array.isArray(value);
@@ -47,6 +51,8 @@ export interface ToolCall {
   readonly print: string;
   /** The command of a shell call. */
   readonly command: string | undefined;
+  /** It waits for something, or looks whether that is done: to do so again is no loop. */
+  readonly isWaiting: boolean;
 }
 
 function parseToolCall(event: SeenEvent): ToolCall {
@@ -59,6 +65,7 @@ function parseToolCall(event: SeenEvent): ToolCall {
     tool,
     print: toPrint(`${tool} ${toCanonical(input)}`),
     command,
+    isWaiting: WAITING_TOOL.test(tool) || (command !== undefined && isWait(command)),
   };
 }
 
