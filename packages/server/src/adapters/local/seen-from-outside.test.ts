@@ -1,9 +1,10 @@
 /** Each layer that holds a sandbox, read from outside in the kernel's own tables: one that another layer covers is missed here, not in an attack.
  *  Broken on purpose, each seen here: the namespace of processes, IPC, names or network left out; the root's capabilities kept by the shell before bubblewrap; /run/cp, /opt/drover,
- *  /usr, /proc/sys or the root mounted writable; the server's environment passed to bubblewrap; no filter; the limit of
+ *  /usr, /etc, /proc/sys or the root mounted writable; no size of /tmp; a further user namespace allowed; the server's environment passed to bubblewrap; no filter; the limit of
  *  processors or processes not written; the shell's limits of processes, file sizes and cores left out. Seen in the attacks
  *  and the suite, each with the self-test switched off: no filter, no uid of its own, the host's /tmp, /etc, processes, IPC or network, a writable root, no
- *  limit of memory, processes or disk. The self-test itself left out: `self-test.test.ts`. */
+ *  limit of memory, processes or disk. The self-test itself left out: `self-test.test.ts`; the watch over a disk without a quota, and the
+ *  mount namespace around bubblewrap: `beside-start.test.ts`; links at uploads: `local-plant-files.test.ts`. */
 import { existsSync } from "node:fs";
 import { readFile, readlink } from "node:fs/promises";
 import { join } from "node:path";
@@ -42,6 +43,10 @@ const readField = async (pid: number, file: string, name: string) =>
 test("it has a namespace of its own of every kind", async () => {
   for (const kind of ["user", "pid", "ipc", "uts", "net", "mnt"])
     expect(await readlink(`/proc/${supervisor()}/ns/${kind}`), kind).not.toBe(await readlink(`/proc/self/ns/${kind}`));
+});
+
+test("bubblewrap is told that no user namespace follows, whatever the filter refuses", async () => {
+  expect((await readFile(`/proc/${pids[0]}/cmdline`, "utf8")).split("\0")).toContain("--disable-userns");
 });
 
 test("no process of it is root to the kernel, or could ever have a capability", async () => {
