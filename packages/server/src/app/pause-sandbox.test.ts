@@ -31,7 +31,8 @@ describe("a running sandbox", { timeout: 120_000 }, () => {
     const id = await startLocal(server, { script: TICKING });
     const paused = await pause(server, id);
     expect(paused.status).toBe(200);
-    expect(paused.body).toMatchObject({ id, state: "paused", state_cause: "user", health: "unknown" });
+    const told = { id, state: "paused", state_cause: "user", health: "unknown", last_event_type: "STATE_CHANGED" };
+    expect(paused.body).toMatchObject(told);
     expect(await pause(server, id)).toMatchObject({
       status: 409,
       body: { type: "urn:drover:error:sandbox.illegal_transition" },

@@ -8,7 +8,7 @@ import type { Person } from "./credential.ts";
 import type { Deps } from "./deps.ts";
 import { draftTransition, writeWithEvents } from "./event-log.ts";
 import { loadStanding, type Standing } from "./load-standing.ts";
-import { toSandbox } from "./view-sandbox.ts";
+import { getSandbox } from "./manage-sandboxes.ts";
 
 type Trigger = Extract<SandboxTrigger, "paused" | "resumed">;
 
@@ -27,7 +27,7 @@ async function loadFor(deps: Deps, id: SandboxId, on: Trigger): Promise<Standing
 }
 
 async function tell(deps: Deps, actor: Person, id: SandboxId, on: Trigger): Promise<Sandbox> {
-  return writeWithEvents(deps, async (tx, append) => {
+  await writeWithEvents(deps, async (tx, append) => {
     const [row] = await lockSandboxes(tx, [id]);
     if (row === undefined) throw new AppError("sandbox.not_found");
     const next = step<SandboxState, SandboxTrigger>(SANDBOX, row.state, on);
@@ -41,8 +41,8 @@ async function tell(deps: Deps, actor: Person, id: SandboxId, on: Trigger): Prom
       request_id: null,
     });
     await append([draftTransition(deps.ids, row, { from: row.state, to: next.to, cause: "user" }, null)]);
-    return toSandbox({ ...row, state: next.to, state_cause: "user" }, deps);
   });
+  return getSandbox(deps, id);
 }
 
 /** Stopped first and told then: what it said before still counts. */
