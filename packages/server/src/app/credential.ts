@@ -68,6 +68,10 @@ export interface Credentials {
   forget(): void;
 }
 
+/** A worker's is revoked, and does not run out. */
+const toEndMs = (principal: Principal): number =>
+  principal.kind === "worker" ? Infinity : (principal.expiresAt?.getTime() ?? Infinity);
+
 export function openCredentials(deps: { db: Db; clock: Clock; tail: Tail }): Credentials {
   const remembered = new Map<string, { readonly principal: Principal; readonly untilMs: number }>();
   let timesForgotten = 0;
@@ -96,7 +100,8 @@ export function openCredentials(deps: { db: Db; clock: Clock; tail: Tail }): Cre
     if (principal === undefined) return undefined;
     if (remembered.size >= REMEMBER_COUNT) remembered.clear();
     // What was read before something was revoked may be the very thing that was.
-    if (before === timesForgotten) remembered.set(key, { principal, untilMs: nowMs + REMEMBER_MS });
+    if (before === timesForgotten)
+      remembered.set(key, { principal, untilMs: Math.min(nowMs + REMEMBER_MS, toEndMs(principal)) });
     if (principal.kind === "person") await touchToken(deps.db, principal.tokenId);
     if (principal.kind === "watcher") await touchShare(deps.db, principal.shareId);
     return principal;
