@@ -15,11 +15,11 @@ const CONTAINERS = [
   "packages/harness/src/docker.test.ts",
   "packages/testkit/src/hostile/docker.test.ts",
 ];
-/** They start databases, sandboxes and workers, and kill them. */
+/** They start databases, sandboxes, workers and git, and kill them. */
 const PROCESSES = [
-  "packages/server/src/adapters/{sandbox,postgres}-*.test.ts",
+  "packages/server/src/adapters/{sandbox-*,postgres-*,checkpoint-git}.test.ts",
   "packages/server/src/adapters/local/*.test.ts",
-  "packages/server/src/app/{branch-workflow,claim-tasks,dispatch-tasks,fill-workspace,govern-egress,inside-sandbox,merge-task,pause-sandbox,prune-sandboxes,replace-lost,work-gates}.test.ts",
+  "packages/server/src/app/{branch-workflow,claim-tasks,dispatch-tasks,fill-workspace,follow-tasks,govern-egress,inside-sandbox,merge-task,pause-sandbox,prune-sandboxes,read-ticket,replace-lost,work-gates}.test.ts",
   "packages/server/src/http/{agent-events,preview,pty-socket,git-endpoint,github-webhook,mcp,replicas}.test.ts",
   "packages/server/src/adapters/git-*.test.ts",
   "packages/worker/src/{continuous,crash,watch-workspace}.test.ts",
