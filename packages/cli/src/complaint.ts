@@ -10,6 +10,8 @@ const ADVICE: Partial<Record<ClientErrorCode | ErrorCode, string>> = {
   "auth.required": "Give a valid token: --token-file <path>, or DROVER_TOKEN in the environment.",
   "auth.forbidden": "Use a token with a role that allows it; `drover token create` makes one.",
   "sandbox.not_found": "`drover ls --all` lists the sandboxes this token may see.",
+  "project.not_found": "`drover project list` lists them.",
+  "archive.invalid": "The file is no archive of Drover, or it was changed after it was made.",
   "ticket.not_found": "`drover ticket list` lists them.",
   "ticket.duplicate": "Add --force to make it anyway.",
   "task.not_found": "`drover task list` lists them.",

@@ -79,6 +79,8 @@ describe("what is not understood", () => {
     [["run", "x", "--provider", "cloud"], /provider/],
     [["exec", id], /usage: drover exec/],
     [["exec", id, "--env", "x", "--", "true"], /--env takes name=value, not "x"/],
+    [["archive", "verify", "gone.tar"], /gone\.tar cannot be read[\s\S]*drover help archive/],
+    [["preview", id, "http"], "drover: http is no port.\nSee: drover help preview"],
     [["attach", id], /there is no terminal here/],
     [["rm", id], "drover: nobody can answer here; add --yes.\nSee: drover help rm"],
   ] as const)("%j", async ([argv, complaint]) => {

@@ -1,6 +1,6 @@
 /** drover archive: one session as a file, checked, and into another server. */
-import { createReadStream, openAsBlob } from "node:fs";
-import { open, rename, rm } from "node:fs/promises";
+import { constants, createReadStream, openAsBlob } from "node:fs";
+import { access, open, rename, rm } from "node:fs/promises";
 import { resolve } from "node:path";
 import { takePositionals } from "../arguments.ts";
 import { connect } from "../connection.ts";
@@ -37,6 +37,10 @@ async function exportOne(context: Context, args: Arguments): Promise<number> {
 async function read(context: Context, args: Arguments) {
   const [, given = ""] = takePositionals(archive, args, 2, 2);
   const path = resolve(context.cwd, given);
+  await access(path, constants.R_OK).catch((error: Error) => {
+    // Expected: a mistyped path.
+    throw new UsageError(`${given} cannot be read (${error.message})`, archive.name);
+  });
   const { readArchive } = await import("@drover/server");
   return { path, ...(await readArchive(createReadStream(path))) };
 }

@@ -14,7 +14,7 @@ export const preview: Verb = {
     "The port is 3000 unless told. The link works once, for a minute; the browser that opened it sees the preview for 12 hours.",
   async run(context, args) {
     const [sandbox_id = "", port] = takePositionals(preview, args, 1, 2);
-    if (port !== undefined && !/^\d{1,5}$/.test(port)) throw new UsageError(`${port} is no port`);
+    if (port !== undefined && !/^\d{1,5}$/.test(port)) throw new UsageError(`${port} is no port`, preview.name);
     const body = port === undefined ? {} : { port: Number(port) };
     const found = await connect(context, args).openPreview(
       { params: { sandbox_id }, body },
