@@ -6,11 +6,14 @@ import { callModel, type ModelReply } from "../app/call-model.ts";
 import type { WorkerPrincipal } from "../app/credential.ts";
 import type { Deps } from "../app/deps.ts";
 import { resolvePrincipal } from "./authorise.ts";
+import { type BodyRoom, createBodyRoom } from "./body-room.ts";
 import { toAppError, toProblem } from "./problem.ts";
 import { toVendorProblem } from "./vendor-problem.ts";
 
 const MEBIBYTE = 1024 * 1024;
 const PREFIX = `${API_BASE}/gateway/`;
+/** Requests of the largest size that one sandbox, and all together, may have under way. */
+const LARGE = { perSandbox: 2, all: 16 } as const;
 
 /** Vendors' clients send what they were given as a key in one of three headers. */
 function toAuthorization(headers: FastifyRequest["headers"]): string | undefined {
@@ -28,7 +31,7 @@ async function requireSandbox(deps: Deps, request: FastifyRequest): Promise<Work
   return principal;
 }
 
-async function readBody(request: FastifyRequest, limit: number): Promise<Buffer> {
+async function readBody(request: FastifyRequest, limit: number, take: (bytes: number) => boolean): Promise<Buffer> {
   const refuse = () =>
     new AppError("request.too_large", `a model request has at most ${limit} bytes (DROVER_MODEL_BODY_MB)`);
   if (Number(request.headers["content-length"] ?? 0) > limit) throw refuse();
@@ -37,6 +40,10 @@ async function readBody(request: FastifyRequest, limit: number): Promise<Buffer>
   for await (const chunk of request.raw as AsyncIterable<Buffer>) {
     size += chunk.length;
     if (size > limit) throw refuse();
+    if (!take(chunk.length))
+      throw new AppError("request.rate_limited", "there are too many large model requests under way", {
+        retryAfterSeconds: 1,
+      });
     chunks.push(chunk);
   }
   return chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks);
@@ -71,19 +78,40 @@ async function pass(reply: FastifyReply, answer: ModelReply): Promise<void> {
   }
 }
 
+interface Gateway {
+  readonly deps: Deps;
+  readonly room: BodyRoom;
+  readonly stopping: AbortSignal;
+}
+
 async function serve(
-  deps: Deps,
+  gateway: Gateway,
   protocol: ModelProtocol,
   request: FastifyRequest,
   reply: FastifyReply,
-  stopping: AbortSignal,
 ): Promise<void> {
-  const worker = await requireSandbox(deps, request);
+  const worker = await requireSandbox(gateway.deps, request);
+  const { take, leave } = gateway.room.open(worker.sandboxId);
+  try {
+    await exchange(gateway, worker, protocol, request, reply, take);
+  } finally {
+    leave();
+  }
+}
+
+async function exchange(
+  { deps, stopping }: Gateway,
+  worker: WorkerPrincipal,
+  protocol: ModelProtocol,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  take: (bytes: number) => boolean,
+): Promise<void> {
   const [path = "", query = ""] = (request.raw.url ?? "").slice(PREFIX.length + protocol.length).split("?", 2);
   const route = findModelRoute(protocol, request.method, path);
   if (route === undefined)
     throw new AppError("route.not_found", `the gateway does not pass ${request.method} ${path.slice(0, 200)}`);
-  const bytes = await readBody(request, deps.config.modelBodyMb * MEBIBYTE);
+  const bytes = await readBody(request, deps.config.modelBodyMb * MEBIBYTE, take);
   const signal = toSignal(reply, stopping);
   const answer = await callModel(deps, worker, { route, query, headers: request.headers, bytes }, signal);
   if (!("error" in answer)) return pass(reply, answer);
@@ -119,6 +147,8 @@ function refuse(
 }
 
 export async function mountGateway(app: FastifyInstance, deps: Deps, stopping: AbortSignal): Promise<void> {
+  const limit = deps.config.modelBodyMb * MEBIBYTE;
+  const gateway = { deps, stopping, room: createBodyRoom(LARGE.perSandbox * limit, LARGE.all * limit) };
   await app.register(async (scope) => {
     // Bodies are the vendors': they are read here, under a limit of their own.
     scope.removeAllContentTypeParsers();
@@ -134,7 +164,7 @@ export async function mountGateway(app: FastifyInstance, deps: Deps, stopping: A
             await requireSandbox(deps, request);
             throw new AppError("route.not_found", `there is no gateway for ${protocol.slice(0, 50)}`);
           }
-          await serve(deps, known, request, reply, stopping);
+          await serve(gateway, known, request, reply);
         } catch (error) {
           // Expected: any refusal. An answer that has begun cannot be one any more.
           if (reply.raw.headersSent || reply.raw.destroyed) reply.raw.destroy();
