@@ -10,6 +10,7 @@ import { useMay } from "../data/use-may.ts";
 import { Section } from "../pages/section.tsx";
 import { Listing } from "../ui/listing.tsx";
 import { Button } from "../ui/button.tsx";
+import { Check } from "../ui/check.tsx";
 import { Dialog } from "../ui/dialog.tsx";
 import { Field } from "../ui/field.tsx";
 import { notify } from "../ui/notify.ts";
@@ -247,21 +248,3 @@ function EditProject({ project, onClose }: { readonly project: Project | "new"; 
     </Dialog>
   );
 }
-
-interface CheckProps {
-  readonly label: string;
-  readonly isOn: boolean;
-  readonly onChange: (isOn: boolean) => void;
-}
-
-const Check = ({ label, isOn, onChange }: CheckProps) => (
-  <label className="flex min-h-8 items-center gap-2.5 text-sm">
-    <input
-      type="checkbox"
-      className="size-4 accent-live-ink"
-      checked={isOn}
-      onChange={(event) => onChange(event.target.checked)}
-    />
-    {label}
-  </label>
-);

@@ -4,6 +4,7 @@ import { useMutation } from "@tanstack/react-query";
 import { useState } from "react";
 import { client } from "../data/client.ts";
 import { queryClient } from "../data/queries.ts";
+import { Check } from "../ui/check.tsx";
 import { Dialog } from "../ui/dialog.tsx";
 import { Field } from "../ui/field.tsx";
 import { Form } from "../ui/form.tsx";
@@ -13,13 +14,16 @@ interface NewTaskProps {
   readonly isOpen: boolean;
   readonly ticketId: string;
   readonly tasks: readonly Task[];
+  /** Its project starts tasks by itself. */
+  readonly isAutonomous: boolean;
   readonly onClose: () => void;
 }
 
-export function NewTask({ isOpen, ticketId, tasks, onClose }: NewTaskProps) {
+export function NewTask({ isOpen, ticketId, tasks, isAutonomous, onClose }: NewTaskProps) {
   const [wanted, setWanted] = useState(NOTHING_WANTED);
   const [files, setFiles] = useState("");
   const [after, setAfter] = useState<readonly string[]>([]);
+  const [isForced, setForced] = useState(false);
   const create = useMutation({
     mutationFn: () =>
       client.createTask({
@@ -28,12 +32,14 @@ export function NewTask({ isOpen, ticketId, tasks, onClose }: NewTaskProps) {
           ...toWanted(wanted),
           owned_files: files.split(/[\s,]+/).filter(Boolean),
           dependencies: { depends_on: [...after] },
+          ...(isForced ? { execution_config: { force_execute: true } } : {}),
         },
       }),
     onSuccess: () => {
       setWanted(NOTHING_WANTED);
       setFiles("");
       setAfter([]);
+      setForced(false);
       onClose();
       return queryClient.invalidateQueries({ queryKey: ["work"] });
     },
@@ -68,6 +74,13 @@ export function NewTask({ isOpen, ticketId, tasks, onClose }: NewTaskProps) {
               ))}
             </div>
           </fieldset>
+        )}
+        {!isAutonomous && (
+          <Check
+            label="Start it, although its project starts no tasks by itself"
+            isOn={isForced}
+            onChange={setForced}
+          />
         )}
       </Form>
     </Dialog>

@@ -7,7 +7,7 @@ import { Check, Lock, LockOpen, Plus, X } from "lucide-react";
 import { lazy, Suspense, useState } from "react";
 import { client } from "../data/client.ts";
 import { formatDay } from "../data/format.ts";
-import { queryClient } from "../data/queries.ts";
+import { projectsQuery, queryClient } from "../data/queries.ts";
 import { Markdown } from "../feed/markdown.tsx";
 import { Button } from "../ui/button.tsx";
 import { notify } from "../ui/notify.ts";
@@ -20,6 +20,7 @@ import { tasksQuery, ticketGraphQuery, ticketQuery } from "./queries.ts";
 import { TaskList } from "./task-list.tsx";
 import { TicketGit } from "./ticket-git.tsx";
 import { useMay } from "../data/use-may.ts";
+import { WaitingProject } from "./waiting-project.tsx";
 
 const Dag = lazy(() => import("./dag.tsx").then((module) => ({ default: module.Dag })));
 
@@ -39,7 +40,11 @@ function Opened({ ticket }: { readonly ticket: Ticket }) {
   const mayOperate = useMay("operate");
   const tasks = useQuery(tasksQuery({ ticketId: ticket.id }));
   const graph = useQuery(ticketGraphQuery(ticket.id));
+  const projects = useQuery(projectsQuery);
   const [isAsking, setAsking] = useState(false);
+  const project = projects.data?.items.find(({ id }) => id === ticket.project_id);
+  // Until it is known nothing is said.
+  const isAutonomous = project?.autonomous_execution_enabled !== false;
   const items = tasks.data?.items ?? [];
   const shown = items.toSorted((one, other) => one.created_at.localeCompare(other.created_at));
   return (
@@ -64,6 +69,7 @@ function Opened({ ticket }: { readonly ticket: Ticket }) {
         <>
           <Approval ticket={ticket} mayOperate={mayOperate} />
           <Blocked ticket={ticket} mayOperate={mayOperate} />
+          {!isAutonomous && <WaitingProject tasks={items} />}
         </>
       }
     >
@@ -104,7 +110,13 @@ function Opened({ ticket }: { readonly ticket: Ticket }) {
           </div>
         </Panel>
       )}
-      <NewTask isOpen={isAsking} ticketId={ticket.id} tasks={shown} onClose={() => setAsking(false)} />
+      <NewTask
+        isOpen={isAsking}
+        ticketId={ticket.id}
+        tasks={shown}
+        isAutonomous={isAutonomous}
+        onClose={() => setAsking(false)}
+      />
     </PageFrame>
   );
 }
