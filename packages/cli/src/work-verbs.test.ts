@@ -41,6 +41,13 @@ test("a ticket, its tasks and their order", async ({ server }) => {
     read(server, "graph", ticket.id),
     read(server, "task", "show", second.id),
   ]);
+  const [held, forced] = await Promise.all([
+    runBinary(server, "task", "create", ticket.id, "tell", "--after", second.id),
+    runBinary(server, "task", "create", ticket.id, "tell all", "--after", second.id, "--force"),
+  ]);
+  expect([held.code, forced.code]).toEqual([EXIT.ok, EXIT.ok]);
+  expect(held.err).toContain("starts no tasks by itself");
+  expect(forced.err).toBe("");
   expect(tickets).toMatch(new RegExp(`^${ticket.id} +\\S+ +HIGH `, "m"));
   expect(tasks).toMatch(new RegExp(`^${first.id} .* measure$`, "m"));
   expect(tasks).toMatch(new RegExp(`^${second.id} .* rewrite$`, "m"));

@@ -43,7 +43,17 @@ async function create(context: Context, args: Arguments): Promise<number> {
     dependencies: { depends_on: [...args.all("after")] },
     ...(args.has("force") ? { execution_config: { force_execute: true } } : {}),
   };
-  return showTask(context, args, await connect(context, args).createTask({ body }, { signal: context.signal }));
+  const client = connect(context, args);
+  const made = await client.createTask({ body }, { signal: context.signal });
+  const code = showTask(context, args, made);
+  if (args.has("force")) return code;
+  const { project_id } = made;
+  const project = await client.getProject({ params: { project_id } }, { signal: context.signal });
+  if (!project.autonomous_execution_enabled)
+    context.warn(
+      `It will not start: its project starts no tasks by itself. See: drover project set ${project_id} --autonomous on; or create it with --force`,
+    );
+  return code;
 }
 
 async function list(context: Context, args: Arguments): Promise<number> {
