@@ -101,6 +101,8 @@ test("whoever tries again, validates or revises works on the branch of the first
   const task = await work.add("one", { validation_enabled: true });
   const first = await takeOver(server, task);
   await first.say("agent.failed", { error: "connection reset" });
+  // Somebody beside it, who comes before the second try.
+  const beside = await finish(server, await work.add("beside"));
   const second = await finish(server, task, "done", 2);
   const validator = await finish(server, task, '{"passed": false, "feedback": "no tests"}', 3);
   const reviser = await finish(server, task, "with tests", 4);
@@ -109,5 +111,6 @@ test("whoever tries again, validates or revises works on the branch of the first
   const others = [second, validator, reviser].map(({ sandboxId }) => branchOf(server, sandboxId));
   expect(await Promise.all(others)).toEqual([branch, branch, branch]);
   const { body: git } = await server.call("GET", `/projects/${work.projectId}/git`);
-  expect(git.branches.map(({ name }: { name: string }) => name)).toEqual([branch, "main"]);
+  const own = await branchOf(server, beside.sandboxId);
+  expect(git.branches.map(({ name }: { name: string }) => name)).toEqual([branch, own, "main"]);
 });

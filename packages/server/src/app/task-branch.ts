@@ -5,6 +5,7 @@ import { loadProject } from "../store/projects.ts";
 import { findBranchPull } from "../store/pull-requests.ts";
 import type { SandboxRow } from "../store/sandboxes.ts";
 import { listTicketTasks, type TaskRow } from "../store/tasks.ts";
+import { listAttempts } from "../store/task-attempts.ts";
 import type { TicketRow } from "../store/tickets.ts";
 import { blockByConflict } from "./block-ticket.ts";
 import { ensureTaskBranch } from "./branch-workflow.ts";
@@ -67,12 +68,10 @@ export async function ensureBranch(
   const below = listBelow(new Map<string, TaskRow>(tasks.map((one) => [one.id, one])), task.id);
   if (!(await converge(deps, ticket, task.id, [...below], signal)))
     throw new AppError("git.conflict", "the branches of the tasks before are not merged yet");
-  const { name } = await ensureTaskBranch(
-    deps,
-    { id: task.id, ticket, is_parallel: isParallel(tasks, task.id) },
-    signal,
-  );
-  return name;
+  // Whoever tries again goes on where the first one worked, also when others have come beside it meanwhile.
+  const isFirst = (await listAttempts(deps.db, task.id)).length === 0;
+  const work = { id: task.id, ticket, is_parallel: isFirst && isParallel(tasks, task.id) };
+  return (await ensureTaskBranch(deps, work, signal)).name;
 }
 
 interface Claimed {
