@@ -7,6 +7,8 @@ import { runGit, spawnGit, type GitRun } from "./git/run-git.ts";
 
 const COMMITS = 250;
 const BUNDLE_LIMIT_MS = 10 * 60_000;
+/** For Git to tidy up after a client that went away. */
+const HANG_UP_LIMIT_MS = 30_000;
 const NOTHING = "0".repeat(40);
 /** Git knows it in every repository. */
 const EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
@@ -189,12 +191,21 @@ export function openBareRepositories(root: string): GitObjects {
         toGitDir(root, repository),
       ];
       // Without GIT_PROTOCOL the older protocol is spoken, which gives out what is advertised and nothing else.
-      const child = spawnGit(args, {}, signal);
+      const child = spawnGit(args);
       const output = new PassThrough();
       child.once("error", (error) => output.destroy(error));
       child.stderr.resume();
       child.stdin.on("error", () => undefined);
       input.pipe(child.stdin);
+      // Half a pack is taken away by Git itself when its input ends; it would stay if Git were killed.
+      const hangUp = () => {
+        input.unpipe(child.stdin);
+        child.stdin.end();
+        child.stdout.resume();
+        setTimeout(() => child.kill("SIGKILL"), HANG_UP_LIMIT_MS).unref();
+      };
+      signal.addEventListener("abort", hangUp, { once: true });
+      child.once("close", () => signal.removeEventListener("abort", hangUp));
       child.stdout.pipe(output);
       return output;
     },

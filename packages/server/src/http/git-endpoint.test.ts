@@ -1,9 +1,10 @@
 /** The Git endpoint, with the real client: people by role, sandboxes on their own branch, and every refusal in Git's words. */
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { request } from "node:http";
 import { randomBytes } from "node:crypto";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { deflateSync } from "node:zlib";
 import { API_BASE, type ProjectId } from "@drover/contract";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { cloneRepository, openGitClient, toCloneUrl, type GitClient } from "../../../testkit/src/git/git-client.ts";
@@ -209,7 +210,41 @@ describe("a sandbox", () => {
     expect(sent).toBeLessThan(2 * 1024 * 1024 * 1024);
     expect((await listRefs(sandbox.token)).code).toBe(0);
   });
+
+  test("a client that hangs up in the middle of a pack leaves nothing of it", async () => {
+    const objects = join(server.dataDir, "git", `${project}.git`, "objects");
+    const listHalves = async () => (await readdir(objects)).filter((name) => name.startsWith("tmp_"));
+    const hangUp = pushHalf();
+    await expect.poll(listHalves, { timeout: 30_000 }).not.toEqual([]);
+    hangUp();
+    await expect.poll(listHalves, { timeout: 20_000 }).toEqual([]);
+  });
+
+  test("is told when what it sends is not packed as it says", async () => {
+    const headers = { authorization: `Bearer ${sandbox.token}`, "content-encoding": "gzip" };
+    const answer = await server.request("POST", `${toPath(project)}/git-receive-pack`, { raw: "no gzip", headers });
+    expect([answer.status, answer.body.detail]).toEqual([400, "the body breaks off"]);
+  });
 });
+
+/** Sends a new blob whole and not the one behind it; the answer hangs up. */
+function pushHalf(): () => void {
+  const { hostname, port } = new URL(server.url);
+  const command = `${"0".repeat(40)} ${"1".repeat(40)} refs/heads/${branch}\0report-status side-band-64k\n`;
+  // Two objects, of which the first is a blob of 16 bytes.
+  const start = Buffer.from([0, 0, 0, 2, 0, 0, 0, 2, 0xb0, 1]);
+  const half = Buffer.concat([Buffer.from("PACK"), start, deflateSync(randomBytes(16))]);
+  const outgoing = request({
+    hostname,
+    port,
+    method: "POST",
+    path: `${toPath(project)}/git-receive-pack`,
+    headers: { authorization: `Bearer ${sandbox.token}`, "content-type": "application/x-git-receive-pack-request" },
+  });
+  outgoing.on("error", () => undefined);
+  outgoing.write(Buffer.concat([toPacket(command), Buffer.from("0000"), half]));
+  return () => void outgoing.destroy();
+}
 
 /** Sends zeros for as long as the server takes them, up to two gigabytes. */
 async function pushWithoutEnd(): Promise<{ status: number | "hung up"; sent: number }> {

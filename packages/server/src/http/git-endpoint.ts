@@ -59,7 +59,8 @@ function toBounded(source: Readable, limitBytes: number, what: string): Transfor
       done(new AppError("request.too_large", what));
     },
   });
-  source.once("error", (error) => bounded.destroy(error));
+  // Not packed as it says, or hung up in the middle.
+  source.once("error", (cause) => bounded.destroy(new AppError("request.malformed", "the body breaks off", { cause })));
   return source.pipe(bounded);
 }
 
