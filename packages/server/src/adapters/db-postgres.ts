@@ -31,7 +31,9 @@ export function openPostgres(options: PostgresOptions): Db {
     Client: QuickToGiveUp,
   });
   // A pool that was ended does not wait for its connections to be: what becomes of those is no loss.
-  pool.on("error", (error) => closed ?? options.onIdleError?.(error));
+  pool.on("error", (error) => {
+    if (closed === undefined) options.onIdleError?.(error);
+  });
   // A connection may break while a transaction holds it between two statements. Nobody listens then, and an unheard
   // "error" would end the process; the next statement on it fails and reports.
   pool.on("connect", (client) => client.on("error", () => undefined));

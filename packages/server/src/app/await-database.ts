@@ -25,7 +25,11 @@ export async function awaitDatabase<T>(
       // Expected: it is not there yet.
       const isAway = error instanceof AppError && error.code === "database.unavailable";
       if (!isAway || signal.aborted || clock.now().getTime() >= untilMs) throw error;
-      if (!isTold) log.warn("database.awaited", { seconds, reason: String(error.cause ?? error.message) });
+      if (!isTold)
+        log.warn("database.awaited", {
+          seconds,
+          reason: error.cause instanceof Error ? error.cause.message : error.message,
+        });
     }
     await clock.sleep(EVERY_MS, signal);
   }
