@@ -14,8 +14,10 @@ type ExecRequest = Extract<ControlRequest, { op: "exec" }>;
 /** What a shell would answer when a program is missing or may not run. */
 const NOT_FOUND: ControlExit = { code: 127, signal: null };
 const NOT_EXECUTABLE: ControlExit = { code: 126, signal: null };
-/** Output written just before the end is still on its way; what goes on in the background is not waited for. */
+/** Output written just before the end is still on its way. */
 const LAST_WORDS_MS = 50;
+/** What stood in a pipe has been read by then; what goes on in the background is not waited for. */
+const MOST_LOOKS = 20;
 
 const quote = (word: string) => `'${word.replaceAll("'", `'\\''`)}'`;
 
@@ -88,6 +90,7 @@ export function runProcess(socket: Socket, asked: ExecRequest, env: NodeJS.Proce
   const options = { cwd: request.cwd, env: { ...env, ...request.env }, detached: true };
   const child = spawn(program, args, { ...options, stdio: ["pipe", "pipe", "pipe"] });
   let isOver = false;
+  let said = 0;
   const finish = (exit: ControlExit) => {
     if (isOver) return;
     isOver = true;
@@ -105,13 +108,27 @@ export function runProcess(socket: Socket, asked: ExecRequest, env: NodeJS.Proce
   ] as const;
   for (const [stream, type] of streams) {
     stream.on("data", (chunk: Buffer) => {
+      said += chunk.length;
       if (!isOver && !writeFrame(socket, type, chunk)) stream.pause();
     });
     socket.on("drain", () => stream.resume());
   }
   child.stdin.on("error", () => undefined);
   child.once("close", (code, signal) => finish({ code, signal }));
-  child.once("exit", (code, signal) => setTimeout(() => finish({ code, signal }), LAST_WORDS_MS));
+  child.once("exit", (code, signal) => {
+    let [heard, looks] = [-1, 0];
+    /** Over when nothing came between two looks, with a turn of the loop for what is there already: this process may have been asleep.
+     *  A reader who is slow is waited for. */
+    const look = () => {
+      if (isOver || socket.destroyed) return;
+      const isHeldUp = child.stdout.isPaused() || child.stderr.isPaused();
+      if (!isHeldUp && (heard === said || looks === MOST_LOOKS)) return finish({ code, signal });
+      if (!isHeldUp) looks += 1;
+      heard = isHeldUp ? -1 : said;
+      setTimeout(() => setImmediate(look), LAST_WORDS_MS);
+    };
+    look();
+  });
   socket.once("close", () => {
     if (!isOver) killGroup(child);
   });
