@@ -14,8 +14,9 @@ const FACT_MS = 45_000;
 const MAIN = new URL("../../../worker/src/main.ts", import.meta.url).pathname;
 const PATH = `${dirname(process.execPath)}:/usr/local/bin:/usr/bin:/bin`;
 
-/** Hangs in the first life only. */
-const HANG = "process.env.SECOND_LIFE || setTimeout(() => {}, 3_600_000); console.log('through')";
+/** Hangs in the first life only, and no longer than the worker that began it. */
+const HANG =
+  "const { env, ppid } = process; env.SECOND_LIFE || setInterval(() => (ppid > 1 && process.ppid === ppid) || process.exit(), 100); console.log('through')";
 const STEPS = [
   { text: "first" },
   { edit: { path: "src/a.txt", content: "one\n" } },
