@@ -24,7 +24,7 @@ export function InterventionLine({ intervention, titles, message }: Intervention
         <h3 className="min-w-0 flex-1 basis-48 truncate text-sm">
           <SandboxName id={sandboxId} titles={titles} />
         </h3>
-        <OutcomeWord outcome={intervention.outcome} />
+        {intervention.rung !== "note" && <OutcomeWord outcome={intervention.outcome} />}
         <time
           className="w-12 text-right text-xs text-ink-3 tabular-nums"
           dateTime={intervention.created_at}
