@@ -2,6 +2,8 @@
  *  run, `FUZZ_REQUESTS` changes its length. */
 import { randomInt } from "node:crypto";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { startDrover } from "../packages/testkit/src/drover-process.ts";
@@ -17,7 +19,15 @@ async function readResident(pid: number): Promise<number> {
 }
 
 const dataDir = await mkdtemp(join(tmpdir(), "drover-fuzz-"));
-const drover = await startDrover({ dataDir, adminToken: ADMIN, environment: { SANDBOX_PROVIDER: "daytona" } });
+/** Nothing leaves this machine: a GitHub that knows no repository, since one that does not answer is an honest 503. */
+const github = createServer((_request, response) => void response.writeHead(404).end());
+// A connection that is kept is never closed under a request.
+github.keepAliveTimeout = 0;
+await new Promise<void>((done) => void github.listen(0, "127.0.0.1", done));
+const { port } = github.address() as AddressInfo;
+const GITHUB_URL = `http://127.0.0.1:${port}`;
+const environment = { SANDBOX_PROVIDER: "daytona", GITHUB_URL, GITHUB_API_URL: GITHUB_URL };
+const drover = await startDrover({ dataDir, adminToken: ADMIN, environment });
 const origin = `http://127.0.0.1:${drover.port}`;
 console.log(`fuzz: ${requests} requests, seed ${seed}`);
 const first = await readResident(drover.pid);
@@ -33,6 +43,8 @@ const { byStatus, findings, failures } = await floodWithGarbage({
 const isWell = (await fetch(`${origin}/readyz`)).status === 200;
 const last = await readResident(drover.pid);
 await drover.stop();
+github.close();
+github.closeAllConnections();
 await rm(dataDir, { recursive: true, force: true });
 
 const statuses = [...byStatus].sort(([a], [b]) => a - b).map(([status, count]) => `${status}: ${count}`);
