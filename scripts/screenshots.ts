@@ -37,10 +37,14 @@ async function shoot(chrome: Browser, url: string, shot: Shot, view: View, out: 
     const page = await context.newPage();
     await page.goto(`${url}${shot.path}`);
     await page.getByText(shot.shows).first().waitFor({ timeout: 30_000 });
-    if (shot.isLoggedOut !== true) await page.locator("[data-testid=connection][data-phase=live]").waitFor();
+    if (shot.isLoggedOut !== true) {
+      await page.locator("[data-testid=connection][data-phase=live]").waitFor();
+      await page.getByTestId("attention").waitFor();
+    }
     await shot.act?.(page);
     // Fonts and lazy parts are there when nothing is being loaded any more; the live socket does not count.
     await page.waitForLoadState("networkidle");
+    await page.waitForFunction(() => document.querySelector(".skeleton") === null);
     const picture = await page.screenshot({ type: "jpeg", quality: QUALITY });
     await writeFile(join(out, `${shot.name}-${view.name}.jpg`), picture);
   } finally {

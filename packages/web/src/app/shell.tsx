@@ -10,6 +10,7 @@ import { cx } from "../ui/class-names.ts";
 import { Mark } from "../ui/mark.tsx";
 import { notify } from "../ui/notify.ts";
 import { Tooltip } from "../ui/tooltip.tsx";
+import { Attention } from "./attention.tsx";
 import { AwayBar } from "./away-bar.tsx";
 import { ConnectionPill } from "./connection-pill.tsx";
 import { useKeys } from "./keys.ts";
@@ -19,7 +20,6 @@ import { TopBarSlot } from "./top-bar-slot.tsx";
 
 const SETTLED_AFTER_MS = 700;
 
-const Attention = lazy(() => import("./attention.tsx").then((module) => ({ default: module.Attention })));
 const Palette = lazy(() => import("./palette.tsx").then((module) => ({ default: module.Palette })));
 const HelpSheet = lazy(() => import("./help-sheet.tsx").then((module) => ({ default: module.HelpSheet })));
 const Toasts = lazy(() => import("./toasts.tsx").then((module) => ({ default: module.Toasts })));
@@ -159,9 +159,7 @@ export function Shell() {
                 <Search size={17} />
               </Button>
             </Tooltip>
-            <span className="size-8 shrink-0">
-              <Suspense>{isSettled && <Attention isAlone={isRun} />}</Suspense>
-            </span>
+            <span className="size-8 shrink-0">{isSettled && <Attention isAlone={isRun} />}</span>
             <ConnectionPill />
             <Tooltip label={isDark(theme) ? "Light theme" : "Dark theme"} action="theme">
               <Button

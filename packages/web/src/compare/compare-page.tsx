@@ -115,6 +115,8 @@ interface Side {
   readonly sandbox: Sandbox | undefined;
   readonly turns: readonly RunTurn[];
   readonly end: Moment | undefined;
+  /** What it left is being read. */
+  readonly isEndLoading: boolean;
   readonly isLoading: boolean;
   readonly error: unknown;
 }
@@ -130,6 +132,7 @@ function useSide(sandboxId: string): Side {
     sandbox: sandbox.data,
     turns,
     end: end.data,
+    isEndLoading: end.isLoading,
     // The rows come a moment after the log.
     isLoading: slow.log?.isLoading ?? true,
     error: sandbox.error ?? run.log?.error,
@@ -168,7 +171,7 @@ function Both({ a, b, align, file, onFile }: BothProps) {
         <Head sandbox={left.sandbox} turns={left.turns} other={right.turns} />
         <Head sandbox={right.sandbox} turns={right.turns} other={left.turns} isRight />
       </div>
-      <Outcome compared={compared} files={files} onFile={onFile} />
+      <Outcome compared={compared} files={files} isReading={left.isEndLoading || right.isEndLoading} onFile={onFile} />
       {align === "file" ? (
         <FilePairs a={a} b={b} pairs={compareByFile(left.turns, right.turns)} differing={files} onFile={onFile} />
       ) : (
@@ -275,11 +278,12 @@ interface OutcomeProps {
   /** That differ in the end; undefined where they were not kept. */
   readonly files: readonly string[] | undefined;
   readonly onFile: (path: string) => void;
+  readonly isReading: boolean;
 }
 
 const FILES_SHOWN = 8;
 
-function Outcome({ compared, files, onFile }: OutcomeProps) {
+function Outcome({ compared, files, isReading, onFile }: OutcomeProps) {
   const parting = compared.parting === undefined ? undefined : compared.pairs[compared.parting];
   return (
     <div
@@ -294,7 +298,9 @@ function Outcome({ compared, files, onFile }: OutcomeProps) {
       </span>
       <span className="flex min-w-0 flex-wrap items-baseline gap-x-2 text-ink-2">
         {files === undefined
-          ? "The files they left were not kept on both sides."
+          ? isReading
+            ? "Reading what they left."
+            : "The files they left were not kept on both sides."
           : files.length === 0
             ? "They left the same files."
             : `They left ${plural(files.length, "different file")}:`}

@@ -19,13 +19,13 @@ import { Button } from "../ui/button.tsx";
 import { Empty } from "../ui/empty.tsx";
 import { Problem } from "../ui/problem.tsx";
 import { Tooltip } from "../ui/tooltip.tsx";
+import { NeedsYou } from "./needs-you.tsx";
 import { useNeeds } from "./needs.ts";
 
 const NewExternal = lazy(() => import("../pages/new-external.tsx").then((module) => ({ default: module.NewExternal })));
 const NoSandbox = lazy(() => import("../pages/no-sandbox.tsx").then((module) => ({ default: module.NoSandbox })));
 const Peek = lazy(() => import("../pages/peek.tsx").then((module) => ({ default: module.Peek })));
 const BulkBar = lazy(() => import("../sandboxes/bulk-bar.tsx").then((module) => ({ default: module.BulkBar })));
-const NeedsYou = lazy(() => import("./needs-you.tsx").then((module) => ({ default: module.NeedsYou })));
 
 const NONE: readonly Sandbox[] = [];
 const isOver = ({ state }: Sandbox) => TERMINAL_SANDBOX_STATES.has(state) || state === "completed";
@@ -103,9 +103,7 @@ export function WallPage() {
           )}
           {needs.length > 0 && (
             <div className="mb-6">
-              <Suspense fallback={<div className="skeleton h-20" />}>
-                <NeedsYou needs={needs} mayOperate={mayOperate} />
-              </Suspense>
+              <NeedsYou needs={needs} mayOperate={mayOperate} />
             </div>
           )}
           {list.isSuccess && all.length === 0 && (
