@@ -6,20 +6,14 @@ import { RouterProvider } from "@tanstack/react-router";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { startKeys } from "./app/keys.ts";
+import { startReleaseWatch } from "./app/new-release.ts";
 import { startAppearance } from "./data/preferences.ts";
 import { queryClient } from "./data/queries.ts";
 import { router } from "./router.tsx";
 
-// After a new release the old parts of the page are gone: load the new page, once.
-window.addEventListener("vite:preloadError", (failure) => {
-  if (sessionStorage.getItem("drover.reloaded") === location.href) return;
-  failure.preventDefault();
-  sessionStorage.setItem("drover.reloaded", location.href);
-  location.reload();
-});
-
 startAppearance();
 startKeys();
+startReleaseWatch(new URL(import.meta.url).pathname);
 
 const place = document.getElementById("app");
 if (place !== null) {
