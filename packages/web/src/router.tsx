@@ -1,13 +1,7 @@
 /** Routes. What a page shows is in its address. */
 import { ClientError } from "@drover/client";
-import {
-  createRootRoute,
-  createRoute,
-  createRouter,
-  lazyRouteComponent,
-  Outlet,
-  redirect,
-} from "@tanstack/react-router";
+import { createRootRoute, createRoute, createRouter, Outlet, redirect } from "@tanstack/react-router";
+import { lazyPage } from "./app/lazy-page.ts";
 import { Shell } from "./app/shell.tsx";
 import { watchToken } from "./data/client.ts";
 import { awaitFirstLook, forgetFirstLook, openedRun } from "./data/first-look.ts";
@@ -32,7 +26,7 @@ const login = createRoute({
   getParentRoute: () => root,
   path: "/login",
   validateSearch: parseLoginSearch,
-  component: lazyRouteComponent(() => import("./pages/login.tsx"), "LoginPage"),
+  component: lazyPage(() => import("./pages/login.tsx"), "LoginPage"),
 });
 
 const inside = createRoute({
@@ -64,14 +58,14 @@ if (openedRun !== undefined) void loadRunPage();
 const wall = createRoute({
   getParentRoute: () => inside,
   path: "/",
-  component: lazyRouteComponent(loadWall, "WallPage"),
+  component: lazyPage(loadWall, "WallPage"),
 });
 
 const sandboxes = createRoute({
   getParentRoute: () => inside,
   path: "/sandboxes",
   validateSearch: parseSandboxesSearch,
-  component: lazyRouteComponent(() => import("./sandboxes/sandboxes-page.tsx"), "SandboxesPage"),
+  component: lazyPage(() => import("./sandboxes/sandboxes-page.tsx"), "SandboxesPage"),
 });
 
 const run = createRoute({
@@ -79,21 +73,21 @@ const run = createRoute({
   path: "/sandboxes/$sandboxId",
   validateSearch: parseRunSearch,
   loader: ({ params }) => awaitFirstLook(params.sandboxId),
-  component: lazyRouteComponent(loadRunPage, "RunPage"),
+  component: lazyPage(loadRunPage, "RunPage"),
 });
 
 const replay = createRoute({
   getParentRoute: () => inside,
   path: "/sandboxes/$sandboxId/replay",
   validateSearch: parseReplaySearch,
-  component: lazyRouteComponent(() => import("./replay/replay-page.tsx"), "ReplayPage"),
+  component: lazyPage(() => import("./replay/replay-page.tsx"), "ReplayPage"),
 });
 
 const compare = createRoute({
   getParentRoute: () => inside,
   path: "/compare",
   validateSearch: parseCompareSearch,
-  component: lazyRouteComponent(() => import("./compare/compare-page.tsx"), "ComparePage"),
+  component: lazyPage(() => import("./compare/compare-page.tsx"), "ComparePage"),
 });
 
 /** Outside of everything that needs a login. */
@@ -101,83 +95,83 @@ const share = createRoute({
   getParentRoute: () => root,
   path: "/s/$sandboxId",
   validateSearch: parseReplaySearch,
-  component: lazyRouteComponent(() => import("./replay/share-page.tsx"), "SharePage"),
+  component: lazyPage(() => import("./replay/share-page.tsx"), "SharePage"),
 });
 
 const newSandbox = createRoute({
   getParentRoute: () => inside,
   path: "/sandboxes/new",
-  component: lazyRouteComponent(() => import("./create/new-sandbox.tsx"), "NewSandboxPage"),
+  component: lazyPage(() => import("./create/new-sandbox.tsx"), "NewSandboxPage"),
 });
 
 const agents = createRoute({
   getParentRoute: () => inside,
   path: "/agents",
-  component: lazyRouteComponent(() => import("./agents/agents-page.tsx"), "AgentsPage"),
+  component: lazyPage(() => import("./agents/agents-page.tsx"), "AgentsPage"),
 });
 
 const agent = createRoute({
   getParentRoute: () => inside,
   path: "/agents/$agentName",
-  component: lazyRouteComponent(() => import("./agents/agent-page.tsx"), "AgentPage"),
+  component: lazyPage(() => import("./agents/agent-page.tsx"), "AgentPage"),
 });
 
 const work = createRoute({
   getParentRoute: () => inside,
   path: "/work",
   validateSearch: parseWorkSearch,
-  component: lazyRouteComponent(() => import("./work/work-page.tsx"), "WorkPage"),
+  component: lazyPage(() => import("./work/work-page.tsx"), "WorkPage"),
 });
 
 const ticket = createRoute({
   getParentRoute: () => inside,
   path: "/work/tickets/$ticketId",
-  component: lazyRouteComponent(() => import("./work/ticket-page.tsx"), "TicketPage"),
+  component: lazyPage(() => import("./work/ticket-page.tsx"), "TicketPage"),
 });
 
 const task = createRoute({
   getParentRoute: () => inside,
   path: "/work/tasks/$taskId",
-  component: lazyRouteComponent(() => import("./work/task-page.tsx"), "TaskPage"),
+  component: lazyPage(() => import("./work/task-page.tsx"), "TaskPage"),
 });
 
 const pull = createRoute({
   getParentRoute: () => inside,
   path: "/work/pulls/$pullId",
-  component: lazyRouteComponent(() => import("./work/pull-page.tsx"), "PullPage"),
+  component: lazyPage(() => import("./work/pull-page.tsx"), "PullPage"),
 });
 
 const monitor = createRoute({
   getParentRoute: () => inside,
   path: "/monitor",
   validateSearch: parseMonitorSearch,
-  component: lazyRouteComponent(() => import("./monitor/monitor-page.tsx"), "MonitorPage"),
+  component: lazyPage(() => import("./monitor/monitor-page.tsx"), "MonitorPage"),
 });
 
 const anomaly = createRoute({
   getParentRoute: () => inside,
   path: "/monitor/anomalies/$anomalyId",
-  component: lazyRouteComponent(() => import("./monitor/anomaly-page.tsx"), "AnomalyPage"),
+  component: lazyPage(() => import("./monitor/anomaly-page.tsx"), "AnomalyPage"),
 });
 
 const verdict = createRoute({
   getParentRoute: () => inside,
   path: "/monitor/guardian/$analysisId",
-  component: lazyRouteComponent(() => import("./monitor/verdict-page.tsx"), "VerdictPage"),
+  component: lazyPage(() => import("./monitor/verdict-page.tsx"), "VerdictPage"),
 });
 
 const costs = createRoute({
   getParentRoute: () => inside,
   path: "/costs",
   validateSearch: parseCostsSearch,
-  component: lazyRouteComponent(() => import("./costs/costs-page.tsx"), "CostsPage"),
+  component: lazyPage(() => import("./costs/costs-page.tsx"), "CostsPage"),
 });
 
 const settings = createRoute({
   getParentRoute: () => inside,
   path: "/settings",
   validateSearch: parseSettingsSearch,
-  component: lazyRouteComponent(() => import("./settings/settings-page.tsx"), "SettingsPage"),
+  component: lazyPage(() => import("./settings/settings-page.tsx"), "SettingsPage"),
 });
 
 export const router = createRouter({
