@@ -1,4 +1,4 @@
-/** Seen to fail with: a line that is not followed when lines come before it; a change beside the line taken for its answer. */
+/** Seen to fail with: a line that is not followed when lines come before it; a line put or taken away above it that does not move it; a change of the line that goes unseen. */
 import { expect, test } from "vitest";
 import { findAnswer } from "./addressed.ts";
 
@@ -12,6 +12,9 @@ test("a remark is answered by the change that touches its line, wherever the lin
   expect(findAnswer(remark, [ABOVE, BELOW])).toBeUndefined();
   expect(findAnswer(remark, [ABOVE, BELOW, AT])).toBe(AT);
   expect(findAnswer(remark, [AT])).toBeUndefined();
+  const justAbove = edit("@@ -4,2 +4,3 @@\n four\n+new\n five\n");
+  expect(findAnswer(remark, [justAbove, AT])).toBeUndefined();
+  expect(findAnswer(remark, [justAbove, edit("@@ -6,1 +6,1 @@\n-five\n+mended\n")])).toBeDefined();
   const renamed = edit("@@ -1,3 +1,2 @@\n one\n-two\n three\n", "b.ts", "a.ts");
   expect(findAnswer(remark, [renamed, edit("@@ -4,1 +4,1 @@\n-five\n+mended\n", "b.ts")])).toMatchObject({
     path: "b.ts",

@@ -13,11 +13,6 @@ function follow(line: number, patch: string): number | undefined {
   let moved = 0;
   for (const { kind, oldLine, newLine } of parseDiff(patch)) {
     if (kind === "removed" && oldLine === line) return undefined;
-    if (kind === "context" && oldLine !== null && newLine !== null) {
-      if (oldLine === line) return newLine;
-      if (oldLine > line) break;
-      moved = newLine - oldLine;
-    }
     if (kind === "removed" && (oldLine ?? 0) < line) moved -= 1;
     // What is put before the line has a place at which the line stood, or one above.
     if (kind === "added" && (newLine ?? 0) <= line + moved) moved += 1;

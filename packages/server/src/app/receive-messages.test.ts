@@ -85,6 +85,7 @@ test("without a lease each message is read once and counts as delivered", async 
     message_type: "user_message",
     timestamp: expect.stringMatching(/Z$/),
     delivery: "steer",
+    sender_id: expect.stringMatching(/^tok-/),
   });
   expect(await receive(server, sandbox)).toEqual([]);
   expect(await history(server, sandbox)).toMatchObject([{ state: "delivered", delivered_at: expect.any(String) }]);
