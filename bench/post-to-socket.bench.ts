@@ -8,7 +8,7 @@ import { makeEvent } from "./sample-event.ts";
 
 const RATE = 200;
 const ROUND_EVENTS = 300;
-const ROUNDS = 4;
+const ROUNDS = 12;
 
 const agent = new Agent({ keepAlive: true });
 const pause = (ms: number) => new Promise<void>((resolve) => void setTimeout(resolve, ms));
