@@ -63,9 +63,9 @@ export const PROMISES: readonly ProductPromise[] = [
       ["testkit/src/browser/messages.test.ts", "a message is shown at once and goes from queued to delivered to seen"],
     ],
     figure: {
-      says: "from the request of a message to the agent's input, while a tool runs: 32.3 ms at p99",
+      says: "from the request of a message to the agent's input, while a tool runs: 34.5 ms at p99",
       page: "bench/RESULTS.md",
-      quote: "while a tool runs (p99) | 32.3 ms",
+      quote: "while a tool runs (p99) | 34.5 ms",
     },
   },
   {
