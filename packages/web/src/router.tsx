@@ -19,6 +19,7 @@ import {
   parseSettingsSearch,
   parseWorkSearch,
 } from "./search-params.ts";
+import { toTasksAddress } from "./tasks-address.ts";
 
 const root = createRootRoute({ component: Outlet, notFoundComponent: NotFound });
 
@@ -118,27 +119,36 @@ const agent = createRoute({
 
 const work = createRoute({
   getParentRoute: () => inside,
-  path: "/work",
+  path: "/tasks",
   validateSearch: parseWorkSearch,
   component: lazyPage(() => import("./work/work-page.tsx"), "WorkPage"),
 });
 
 const ticket = createRoute({
   getParentRoute: () => inside,
-  path: "/work/tickets/$ticketId",
+  path: "/tasks/tickets/$ticketId",
   component: lazyPage(() => import("./work/ticket-page.tsx"), "TicketPage"),
 });
 
 const task = createRoute({
   getParentRoute: () => inside,
-  path: "/work/tasks/$taskId",
+  path: "/tasks/$taskId",
   component: lazyPage(() => import("./work/task-page.tsx"), "TaskPage"),
 });
 
 const pull = createRoute({
   getParentRoute: () => inside,
-  path: "/work/pulls/$pullId",
+  path: "/tasks/pulls/$pullId",
   component: lazyPage(() => import("./work/pull-page.tsx"), "PullPage"),
+});
+
+/** Where the pages of work were before; who kept such an address is led on. */
+const formerWork = createRoute({
+  getParentRoute: () => inside,
+  path: "/work/$",
+  beforeLoad: ({ location }) => {
+    throw redirect({ href: toTasksAddress(location.href), replace: true });
+  },
 });
 
 const monitor = createRoute({
@@ -189,6 +199,7 @@ export const router = createRouter({
       ticket,
       task,
       pull,
+      formerWork,
       agents,
       monitor,
       anomaly,

@@ -143,7 +143,7 @@ export const parseCompareSearch = (given: Given): CompareSearch =>
     file: readText(given["file"]),
   });
 
-const WORK_VIEWS = ["board", "tasks", "graph"] as const;
+const WORK_VIEWS = ["board", "graph", "list"] as const;
 export type WorkView = (typeof WORK_VIEWS)[number];
 
 export interface WorkSearch {

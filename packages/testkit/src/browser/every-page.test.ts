@@ -92,12 +92,12 @@ async function seed(product: Product): Promise<readonly Place[]> {
     ["/sandboxes", "Watched on every page"],
     ["/sandboxes?q=nothing-is-called-that", "No sandbox matches."],
     ["/sandboxes/new", "What should the agent do?"],
-    ["/work", "Looked at"],
-    ["/work?view=tasks", "First step"],
-    [`/work?view=graph&project=${ticket.project_id}`, "First step"],
-    ["/work?new=true", "What you want; its tasks say how."],
-    [`/work/tickets/${ticket.id}`, "What waits for what"],
-    [`/work/tasks/${second.id}`, "Attempts"],
+    ["/tasks", "Looked at"],
+    ["/tasks?view=list", "First step"],
+    [`/tasks?view=graph&project=${ticket.project_id}`, "First step"],
+    ["/tasks?new=true", "What you want; its tasks say how."],
+    [`/tasks/tickets/${ticket.id}`, "What waits for what"],
+    [`/tasks/${second.id}`, "Attempts"],
     ["/monitor", "agents at work"],
     ["/monitor?tab=guardian", "It is back at the parser."],
     ["/monitor?tab=conductor", "Analyses"],
@@ -290,5 +290,5 @@ test("a stuck ticket is looked into by hand, and what was found out stands below
   // Its task is open now, so nothing is stuck any more.
   await eventually(() => line.count()).toBe(0);
   await diagnosis.getByRole("link", { name: "The task that is to help" }).click();
-  await eventually(() => new URL(page.url()).pathname).toBe(`/work/tasks/${run?.diagnostic_task_id}`);
+  await eventually(() => new URL(page.url()).pathname).toBe(`/tasks/${run?.diagnostic_task_id}`);
 });

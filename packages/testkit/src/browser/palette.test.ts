@@ -17,7 +17,7 @@ test("a few letters find pages, actions, sandboxes and tickets, and Enter goes t
   await field.fill("sheep");
   await page.getByRole("option", { name: /Shear the black sheep/ }).waitFor();
   await page.getByRole("option", { name: /Sheep without wool/ }).click();
-  await eventually(() => new URL(page.url()).pathname).toBe(`/work/tickets/${ticket.id}`);
+  await eventually(() => new URL(page.url()).pathname).toBe(`/tasks/tickets/${ticket.id}`);
 
   await page.keyboard.press("Control+k");
   await field.fill("black sh");
@@ -59,7 +59,7 @@ test("a priority that was changed by key is taken back by key, and by the button
     body: { title: "Undone in time", phase_id: "PHASE_BACKLOG", priority: "LOW", force_create: true },
   });
   const read = async () => (await client.getTicket({ params: { ticket_id: ticket.id } })).priority;
-  await page.goto(`${product.url}/work`);
+  await page.goto(`${product.url}/tasks`);
   const card = page.locator(`[data-ticket="${ticket.id}"]`);
   await card.getByRole("link").focus();
   await page.keyboard.press("+");

@@ -56,7 +56,7 @@ test("a ticket's branch becomes a pull request that is read, merged after a ques
   await clone.commit(second.branch, { "count.md": "uno\ndos\n" }, "Count otherwise");
   await clone.remove();
 
-  await page.goto(`${product.url}/work/tickets/${first.id}`);
+  await page.goto(`${product.url}/tasks/tickets/${first.id}`);
   await page.getByRole("button", { name: "Open one" }).click();
   const pulls = page.getByRole("region", { name: "Pull requests" });
   await pulls.getByRole("link", { name: /Count the sheep/ }).click();
@@ -75,7 +75,7 @@ test("a ticket's branch becomes a pull request that is read, merged after a ques
   await page.locator("[data-status=done]").waitFor();
 
   // Whoever comes second and says otherwise is told which file is in the way; nothing is forced.
-  await page.goto(`${product.url}/work/tickets/${second.id}`);
+  await page.goto(`${product.url}/tasks/tickets/${second.id}`);
   await page.getByRole("button", { name: "Open one" }).click();
   await page.getByRole("link", { name: /Count the goats/ }).click();
   await page.getByText("It is in conflict with main.").waitFor();
@@ -115,5 +115,5 @@ test("what a run pushes stands on its page: the branch, its commits, and the way
   expect(await findViolations(page)).toEqual([]);
   expect(await page.evaluate(() => "hacked" in window)).toBe(false);
   await git.getByRole("link", { name: `#${pull.number} All kids are counted` }).click();
-  await eventually(() => new URL(page.url()).pathname).toBe(`/work/pulls/${pull.id}`);
+  await eventually(() => new URL(page.url()).pathname).toBe(`/tasks/pulls/${pull.id}`);
 });

@@ -27,7 +27,7 @@ test("a project is made, changed, and leads to its work", async ({ page, product
   expect((await find())?.settings.network).toBeUndefined();
   await page.reload();
   const line = page.locator("[data-project]", { hasText: "Wool" });
-  await line.getByRole("link", { name: "Work" }).click();
+  await line.getByRole("link", { name: "Tasks" }).click();
   await page.getByRole("heading", { name: "No ticket yet" }).waitFor();
   expect(new URL(page.url()).searchParams.get("project")).toBe((await find())?.id);
 });

@@ -26,7 +26,7 @@ test("a ticket is moved by mouse, by keyboard and by menu, and only where its ma
   };
   const first = ticket.status;
   await page.setViewportSize({ width: 1800, height: 900 });
-  await page.goto(`${product.url}/work`);
+  await page.goto(`${product.url}/tasks`);
   await cardIn(page, first, "Moves about").waitFor();
   expect(await column(page, first).locator("h3").allTextContents()).toEqual([other.title, ticket.title]);
   expect(await findViolations(page)).toEqual([]);
@@ -63,8 +63,8 @@ test("a ticket is written, its tasks are tied together, and the graph shows the 
   product,
 }) => {
   const client = connect(product);
-  await page.goto(`${product.url}/work`);
-  await page.getByRole("heading", { name: "Work" }).waitFor();
+  await page.goto(`${product.url}/tasks`);
+  await page.getByRole("heading", { name: "Tasks" }).waitFor();
   await page.keyboard.press("c");
   const dialog = page.getByRole("dialog", { name: "New ticket" });
   await dialog.getByLabel("Title").fill("Log in with a passkey");
@@ -114,7 +114,7 @@ test("a ticket is written, its tasks are tied together, and the graph shows the 
   await page.getByRole("button", { name: "Cancel" }).click();
   await page.getByRole("alertdialog").getByRole("button", { name: "Cancel task" }).click();
   await page.getByRole("button", { name: "Retry" }).waitFor();
-  await page.goto(`${product.url}/work?view=tasks`);
+  await page.goto(`${product.url}/tasks?view=list`);
   await page.getByRole("list", { name: "Tasks" }).getByRole("link", { name: "Schema" }).waitFor();
   expect(await findViolations(page)).toEqual([]);
 });
@@ -134,8 +134,16 @@ test("a task that runs shows its attempt and leads to its sandbox", async ({ pag
       },
     },
   });
+  // An address from before leads to where the page is now, with what it asked for.
+  await page.goto(`${product.url}/work?view=tasks&project=${ticket.project_id}`);
+  await page.getByRole("list", { name: "Tasks" }).getByRole("link", { name: "Say hello" }).waitFor();
+  expect(page.url()).toBe(`${product.url}/tasks?view=list&project=${ticket.project_id}`);
+  await page.goto(`${product.url}/work/tickets/${ticket.id}`);
+  await page.getByRole("heading", { name: "Runs by itself" }).waitFor();
+  expect(page.url()).toBe(`${product.url}/tasks/tickets/${ticket.id}`);
   await page.goto(`${product.url}/work/tasks/${task.id}`);
   await page.locator("[data-status=running]").waitFor();
+  expect(page.url()).toBe(`${product.url}/tasks/${task.id}`);
   const attempt = page.locator('[data-attempt="1"]');
   await attempt.getByText("under way").waitFor();
   await attempt.getByRole("link").click();

@@ -3,7 +3,7 @@ export interface Action {
   /** As shown; a capital letter means Shift, `Mod` is Control or Command. Keys of a sequence are separated by a blank. */
   readonly keys: string;
   readonly label: string;
-  readonly scope: "Everywhere" | "Sandboxes" | "Work" | "A run" | "Changes" | "Replay";
+  readonly scope: "Everywhere" | "Sandboxes" | "Tasks" | "A run" | "Changes" | "Replay";
 }
 
 export const ACTIONS = {
@@ -11,7 +11,7 @@ export const ACTIONS = {
   help: { keys: "?", label: "Show this sheet", scope: "Everywhere" },
   goWall: { keys: "g w", label: "Go to the wall", scope: "Everywhere" },
   goSandboxes: { keys: "g s", label: "Go to sandboxes", scope: "Everywhere" },
-  goWork: { keys: "g t", label: "Go to work", scope: "Everywhere" },
+  goTasks: { keys: "g t", label: "Go to tasks", scope: "Everywhere" },
   goAgents: { keys: "g a", label: "Go to agents", scope: "Everywhere" },
   goMonitor: { keys: "g m", label: "Go to the monitor", scope: "Everywhere" },
   goCosts: { keys: "g c", label: "Go to costs", scope: "Everywhere" },
@@ -27,14 +27,14 @@ export const ACTIONS = {
   peek: { keys: "Space", label: "Look into it without leaving", scope: "Sandboxes" },
   compareTwo: { keys: "c", label: "Compare the two that are selected", scope: "Sandboxes" },
   selectAll: { keys: "X", label: "Select all that are shown", scope: "Sandboxes" },
-  newTicket: { keys: "c", label: "New ticket", scope: "Work" },
-  nextTicket: { keys: "j", label: "Next ticket", scope: "Work" },
-  previousTicket: { keys: "k", label: "Previous ticket", scope: "Work" },
-  moveForth: { keys: "]", label: "Move the ticket forth", scope: "Work" },
-  moveBack: { keys: "[", label: "Move the ticket back", scope: "Work" },
-  morePriority: { keys: "+", label: "Raise its priority", scope: "Work" },
-  lessPriority: { keys: "-", label: "Lower its priority", scope: "Work" },
-  fit: { keys: "f", label: "Fit the graph into view", scope: "Work" },
+  newTicket: { keys: "c", label: "New ticket", scope: "Tasks" },
+  nextTicket: { keys: "j", label: "Next ticket", scope: "Tasks" },
+  previousTicket: { keys: "k", label: "Previous ticket", scope: "Tasks" },
+  moveForth: { keys: "]", label: "Move the ticket forth", scope: "Tasks" },
+  moveBack: { keys: "[", label: "Move the ticket back", scope: "Tasks" },
+  morePriority: { keys: "+", label: "Raise its priority", scope: "Tasks" },
+  lessPriority: { keys: "-", label: "Lower its priority", scope: "Tasks" },
+  fit: { keys: "f", label: "Fit the graph into view", scope: "Tasks" },
   nextEvent: { keys: "j", label: "Next event", scope: "A run" },
   previousEvent: { keys: "k", label: "Previous event", scope: "A run" },
   nextTurn: { keys: "J", label: "Next turn", scope: "A run" },

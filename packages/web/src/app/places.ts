@@ -4,7 +4,7 @@ import { Activity, Bot, Boxes, Coins, LayoutGrid, Settings2, SquareKanban } from
 export const PLACES = [
   { to: "/", label: "Wall", icon: LayoutGrid, action: "goWall" },
   { to: "/sandboxes", label: "Sandboxes", icon: Boxes, action: "goSandboxes" },
-  { to: "/work", label: "Work", icon: SquareKanban, action: "goWork" },
+  { to: "/tasks", label: "Tasks", icon: SquareKanban, action: "goTasks" },
   { to: "/monitor", label: "Monitor", icon: Activity, action: "goMonitor" },
   { to: "/agents", label: "Agents", icon: Bot, action: "goAgents" },
   { to: "/costs", label: "Costs", icon: Coins, action: "goCosts" },

@@ -91,7 +91,7 @@ export function Shell() {
     goSandboxes: () => void navigate({ to: "/sandboxes" }),
     goCosts: () => void navigate({ to: "/costs" }),
     goMonitor: () => void navigate({ to: "/monitor" }),
-    goWork: () => void navigate({ to: "/work" }),
+    goTasks: () => void navigate({ to: "/tasks" }),
     goAgents: () => void navigate({ to: "/agents" }),
     create: () => mayOperate && void navigate({ to: "/sandboxes/new" }),
     goSettings: () => void navigate({ to: "/settings" }),

@@ -44,8 +44,8 @@ const SHOWN = 8;
 const SHOWN_UNASKED = 4;
 
 const MORE_PLACES = [
-  { label: "Tasks", to: "/work", search: { view: "tasks" } },
-  { label: "Graph of the work", to: "/work", search: { view: "graph" } },
+  { label: "List of tasks", to: "/tasks", search: { view: "list" } },
+  { label: "Graph of tasks", to: "/tasks", search: { view: "graph" } },
   { label: "Failed sandboxes", to: "/sandboxes", search: { state: "failed" } },
   { label: "Guardian and interventions", to: "/monitor", search: { tab: "guardian" } },
   { label: "Alerts and their rules", to: "/monitor", search: { tab: "alerts" } },
@@ -63,7 +63,7 @@ const MORE_PLACES = [
 ] as const;
 
 const ICONS = {
-  "/work": SquareKanban,
+  "/tasks": SquareKanban,
   "/sandboxes": Boxes,
   "/monitor": Activity,
   "/settings": Settings2,
@@ -118,7 +118,7 @@ function useActions(onHelp: () => void): readonly Entry[] {
             id: "new ticket",
             label: "New ticket",
             icon: TicketPlus,
-            run: () => void navigate({ to: "/work", search: { new: true } }),
+            run: () => void navigate({ to: "/tasks", search: { new: true } }),
           },
         ]
       : []),
@@ -169,7 +169,7 @@ function useFound(typed: string): readonly EntryGroup[] {
         label: ticket.title,
         note: ticket.status,
         icon: SquareKanban,
-        run: () => void navigate({ to: "/work/tickets/$ticketId", params: { ticketId: ticket.id } }),
+        run: () => void navigate({ to: "/tasks/tickets/$ticketId", params: { ticketId: ticket.id } }),
       })),
     },
   ];

@@ -80,7 +80,7 @@ function Pull({ pull }: { readonly pull: PullRequest | null }) {
         <div className="flex flex-wrap items-center gap-x-3 gap-y-1 px-4 py-3">
           <PullBadge state={pull.state} />
           <Link
-            to="/work/pulls/$pullId"
+            to="/tasks/pulls/$pullId"
             params={{ pullId: pull.id }}
             className="min-w-0 flex-1 basis-48 truncate rounded text-sm font-medium hover:underline"
           >

@@ -156,7 +156,7 @@ function Figures() {
         name="tasks to do"
         value={data?.total_tasks_pending}
         link={(children, className) => (
-          <Link to="/work" search={{ view: "tasks" }} className={className}>
+          <Link to="/tasks" search={{ view: "list" }} className={className}>
             {children}
           </Link>
         )}

@@ -109,14 +109,14 @@ function StuckLine({ ticket }: { readonly ticket: StuckTicket }) {
 }
 
 const TicketLink = ({ id, title }: { readonly id: string; readonly title: string }) => (
-  <Link to="/work/tickets/$ticketId" params={{ ticketId: id }} className="rounded hover:underline">
+  <Link to="/tasks/tickets/$ticketId" params={{ ticketId: id }} className="rounded hover:underline">
     {title}
   </Link>
 );
 
 const TaskLink = ({ id, children }: { readonly id: string; readonly children: string }) => (
   <Link
-    to="/work/tasks/$taskId"
+    to="/tasks/$taskId"
     params={{ taskId: id }}
     className="rounded font-medium text-live-ink underline underline-offset-2"
   >

@@ -55,11 +55,11 @@ export function Projects() {
                 <p className="truncate text-xs text-ink-3">{describe(project)}</p>
               </div>
               <Link
-                to="/work"
+                to="/tasks"
                 search={{ project: project.id }}
                 className="text-xs font-medium text-live-ink underline underline-offset-2"
               >
-                Work
+                Tasks
               </Link>
               <Link
                 to="/sandboxes"

@@ -8,7 +8,7 @@ import { cx } from "./class-names.ts";
 
 /** Pages that others stand below. */
 interface Back {
-  readonly to: "/" | "/sandboxes" | "/work" | "/agents" | "/settings" | "/monitor";
+  readonly to: "/" | "/sandboxes" | "/tasks" | "/agents" | "/settings" | "/monitor";
   /** What was looked at there. */
   readonly search?: MonitorSearch;
   readonly label: string;

@@ -78,7 +78,7 @@ function NeedLine({ need, mayOperate }: { readonly need: Need; readonly mayOpera
           icon={Hand}
           title={
             <Link
-              to="/work/tickets/$ticketId"
+              to="/tasks/tickets/$ticketId"
               params={{ ticketId: need.ticket.id }}
               className="rounded hover:underline"
             >
@@ -89,7 +89,7 @@ function NeedLine({ need, mayOperate }: { readonly need: Need; readonly mayOpera
           since={need.since}
         >
           <Link
-            to="/work/tickets/$ticketId"
+            to="/tasks/tickets/$ticketId"
             params={{ ticketId: need.ticket.id }}
             className="text-xs font-medium text-live-ink underline underline-offset-2"
           >

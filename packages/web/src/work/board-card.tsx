@@ -41,7 +41,7 @@ export function BoardCard({ ticket, tasks, mayMove, onMove, onDragStart, onDragE
       </div>
       <h3 className="text-sm leading-snug font-medium break-words">
         <Link
-          to="/work/tickets/$ticketId"
+          to="/tasks/tickets/$ticketId"
           params={{ ticketId: ticket.id }}
           draggable={false}
           className="rounded after:absolute after:inset-0 after:rounded-lg focus-visible:outline-none after:focus-visible:outline-2 after:focus-visible:outline-live"

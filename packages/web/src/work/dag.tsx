@@ -130,8 +130,8 @@ export function Dag({ graph }: { readonly graph: Graph }) {
   const { critical_path_seconds: seconds, critical_path: path } = graph.metadata;
   const open = (id: string) => {
     const node = graph.nodes.find((one) => one.id === id);
-    if (node?.type === "task") void navigate({ to: "/work/tasks/$taskId", params: { taskId: id } });
-    if (node?.type === "ticket") void navigate({ to: "/work/tickets/$ticketId", params: { ticketId: id } });
+    if (node?.type === "task") void navigate({ to: "/tasks/$taskId", params: { taskId: id } });
+    if (node?.type === "ticket") void navigate({ to: "/tasks/tickets/$ticketId", params: { ticketId: id } });
   };
   return (
     <div className="flex min-h-0 flex-1 flex-col">

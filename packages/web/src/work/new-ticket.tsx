@@ -42,7 +42,7 @@ export function NewTicket({ isOpen, projectId, onClose }: NewTicketProps) {
       setWanted(NOTHING_WANTED);
       onClose();
       void queryClient.invalidateQueries({ queryKey: ["work"] });
-      return navigate({ to: "/work/tickets/$ticketId", params: { ticketId: ticket.id } });
+      return navigate({ to: "/tasks/tickets/$ticketId", params: { ticketId: ticket.id } });
     },
   });
   return (

@@ -100,13 +100,13 @@ function To({ node, children }: { readonly node: GraphNode; readonly children: R
   const look = "min-w-0 truncate font-medium underline-offset-2 hover:underline";
   if (node.type === "task")
     return (
-      <Link to="/work/tasks/$taskId" params={{ taskId: node.id }} className={look}>
+      <Link to="/tasks/$taskId" params={{ taskId: node.id }} className={look}>
         {children}
       </Link>
     );
   if (node.type === "ticket")
     return (
-      <Link to="/work/tickets/$ticketId" params={{ ticketId: node.id }} className={look}>
+      <Link to="/tasks/tickets/$ticketId" params={{ ticketId: node.id }} className={look}>
         {children}
       </Link>
     );

@@ -12,14 +12,14 @@ interface PageFrameProps {
   readonly children: ReactNode;
 }
 
-function BackToWork() {
+function BackToTasks() {
   return (
     <TopBar>
       <Link
-        to="/work"
+        to="/tasks"
         className="-ml-2 inline-flex h-8 items-center gap-1 rounded-lg px-2 text-sm text-ink-2 hover:bg-hover hover:text-ink"
       >
-        <ChevronLeft size={16} aria-hidden /> Work
+        <ChevronLeft size={16} aria-hidden /> Tasks
       </Link>
       <span className="flex-1" />
     </TopBar>
@@ -32,7 +32,7 @@ export function PageFrame({ title, badges, actions, note, children }: PageFrameP
   }, [title]);
   return (
     <div className="h-full overflow-y-auto" tabIndex={-1}>
-      <BackToWork />
+      <BackToTasks />
       <div className="mx-auto flex max-w-6xl flex-col gap-6 px-4 py-5 md:px-6">
         <header className="flex flex-col gap-2">
           <div className="flex flex-wrap items-start gap-x-4 gap-y-2">
@@ -70,7 +70,7 @@ export function Panel({ title, action, children }: PanelProps) {
 
 export const Loading = () => (
   <div className="mx-auto max-w-6xl p-6">
-    <BackToWork />
+    <BackToTasks />
     <div className="skeleton h-8 w-96 max-w-full" />
     <div className="skeleton mt-6 h-72" />
   </div>

@@ -26,7 +26,7 @@ import { useMay } from "../data/use-may.ts";
 const LOOK_AGAIN_MS = 2_000;
 
 export function PullPage() {
-  const { pullId } = useParams({ from: "/inside/work/pulls/$pullId" });
+  const { pullId } = useParams({ from: "/inside/tasks/pulls/$pullId" });
   const pull = useQuery({
     ...pullQuery(pullId),
     // The host is still finding out whether it can be merged, and tells nobody when it has.
@@ -55,7 +55,7 @@ function Opened({ pull }: { readonly pull: PullRequestDetail }) {
           </span>
           {pull.ticket_id !== null && (
             <Link
-              to="/work/tickets/$ticketId"
+              to="/tasks/tickets/$ticketId"
               params={{ ticketId: pull.ticket_id }}
               className="font-medium text-live-ink underline underline-offset-2"
             >

@@ -42,7 +42,7 @@ function TaskLine({ task, waits }: { readonly task: Task; readonly waits: readon
       </span>
       <div className="min-w-0">
         <Link
-          to="/work/tasks/$taskId"
+          to="/tasks/$taskId"
           params={{ taskId: task.id }}
           className="block truncate text-sm font-medium after:absolute after:inset-0 focus-visible:outline-none after:focus-visible:outline-2 after:focus-visible:-outline-offset-2 after:focus-visible:outline-live"
         >

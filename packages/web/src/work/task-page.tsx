@@ -28,7 +28,7 @@ import { TaskList } from "./task-list.tsx";
 import { useMay } from "../data/use-may.ts";
 
 export function TaskPage() {
-  const { taskId } = useParams({ from: "/inside/work/tasks/$taskId" });
+  const { taskId } = useParams({ from: "/inside/tasks/$taskId" });
   const task = useQuery(taskQuery(taskId));
   if (task.isError)
     return (
@@ -58,7 +58,7 @@ function Opened({ task }: { readonly task: Task }) {
           <span>
             of{" "}
             <Link
-              to="/work/tickets/$ticketId"
+              to="/tasks/tickets/$ticketId"
               params={{ ticketId: task.ticket_id }}
               className="font-medium text-live-ink underline underline-offset-2"
             >

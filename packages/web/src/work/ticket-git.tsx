@@ -65,7 +65,7 @@ function PullLine({ pull }: { readonly pull: PullRequest }) {
       <div className="flex items-center gap-2">
         <PullBadge state={pull.state} />
         <Link
-          to="/work/pulls/$pullId"
+          to="/tasks/pulls/$pullId"
           params={{ pullId: pull.id }}
           className="min-w-0 truncate text-sm font-medium after:absolute after:inset-0 focus-visible:outline-none after:focus-visible:outline-2 after:focus-visible:-outline-offset-2 after:focus-visible:outline-live"
         >

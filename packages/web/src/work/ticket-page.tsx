@@ -25,7 +25,7 @@ import { WaitingProject } from "./waiting-project.tsx";
 const Dag = lazy(() => import("./dag.tsx").then((module) => ({ default: module.Dag })));
 
 export function TicketPage() {
-  const { ticketId } = useParams({ from: "/inside/work/tickets/$ticketId" });
+  const { ticketId } = useParams({ from: "/inside/tasks/tickets/$ticketId" });
   const ticket = useQuery(ticketQuery(ticketId));
   if (ticket.isError)
     return (

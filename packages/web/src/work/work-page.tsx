@@ -21,20 +21,20 @@ const Dag = lazy(() => import("./dag.tsx").then((module) => ({ default: module.D
 
 const VIEWS: readonly { readonly value: WorkView; readonly label: string }[] = [
   { value: "board", label: "Board" },
-  { value: "tasks", label: "Tasks" },
   { value: "graph", label: "Graph" },
+  { value: "list", label: "List" },
 ];
 
 export function WorkPage() {
-  const search = parseWorkSearch(useSearch({ from: "/inside/work" }));
-  const navigate = useNavigate({ from: "/work" });
+  const search = parseWorkSearch(useSearch({ from: "/inside/tasks" }));
+  const navigate = useNavigate({ from: "/tasks" });
   const mayOperate = useMay("operate");
   const projects = useQuery(projectsQuery);
   const { project, view = "board" } = search;
   const tickets = useQuery(ticketsQuery(project));
   const tasks = useQuery(tasksQuery({ projectId: project }));
   useEffect(() => {
-    document.title = "Work · Drover";
+    document.title = "Tasks · Drover";
   }, []);
   useKeys({ newTicket: () => mayOperate && ask() });
   const change = (part: { project?: string | undefined; view?: WorkView | undefined; new?: true | undefined }) =>
@@ -46,7 +46,7 @@ export function WorkPage() {
   return (
     <div className="flex h-full flex-col">
       <TopBar>
-        <h1 className="text-base font-semibold tracking-tight">Work</h1>
+        <h1 className="text-base font-semibold tracking-tight">Tasks</h1>
         <select
           aria-label="Project"
           value={project ?? ""}
@@ -86,7 +86,7 @@ export function WorkPage() {
       {tickets.data !== undefined && !isEmpty && view === "board" && (
         <Board tickets={tickets.data.items} tasks={tasks.data?.items ?? []} mayMove={mayOperate} />
       )}
-      {view === "tasks" && (
+      {view === "list" && (
         <div
           className="min-h-0 flex-1 overflow-y-auto px-4 pb-6 md:px-6"
           tabIndex={0}
