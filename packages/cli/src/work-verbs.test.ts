@@ -58,6 +58,14 @@ test("a ticket, its tasks and their order", async ({ server }) => {
   expect(await read(server, "ticket", "block", ticket.id, "environment")).toMatch(/^state +backlog \(blocked\)$/m);
   expect(await read(server, "ticket", "why", ticket.id)).toMatch(/^flag +environment$/m);
   expect(await read(server, "ticket", "unblock", ticket.id)).toMatch(/^state +backlog$/m);
+  expect(await read(server, "task", "fail", first.id, "--reason", "it cannot be measured")).toBe(
+    `${first.id} failed\n`,
+  );
+  expect(await read(server, "task", "show", first.id)).toMatch(/^error +it cannot be measured$/m);
+  const idle = await runBinary(server, "task", "timeout", first.id);
+  expect([idle.code, idle.out]).toEqual([EXIT.refused, ""]);
+  expect((await runBinary(server, "task", "move", first.id, "gone")).code).toBe(EXIT.usage);
+  expect(await read(server, "task", "move", first.id, "pending")).toMatch(/^state +(pending|ready)$/m);
 });
 
 test("money: costs, budgets and prices", async ({ server }) => {

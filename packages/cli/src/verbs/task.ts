@@ -1,5 +1,5 @@
 /** drover task: pieces of a ticket's work, and every try at them. */
-import type { Task } from "@drover/contract";
+import { TaskStatus, type Task } from "@drover/contract";
 import { takePositionals } from "../arguments.ts";
 import { connect } from "../connection.ts";
 import { toElapsed } from "../elapsed.ts";
@@ -95,12 +95,24 @@ async function attempts(context: Context, args: Arguments): Promise<number> {
   return EXIT.ok;
 }
 
-async function cancel(context: Context, args: Arguments): Promise<number> {
-  const [, task_id = ""] = takePositionals(task, args, 2, 2);
-  const call = { params: { task_id }, body: {} };
-  const done = await connect(context, args).cancelTask(call, { signal: context.signal });
-  context.print(args.has("json") ? JSON.stringify(done, null, 2) : `${done.task_id} ${done.status}`);
-  return EXIT.ok;
+/** The three ways in which a person ends a task: not wanted any more, gone wrong, or too slow. */
+const toEnd =
+  (call: "cancelTask" | "failTask" | "timeOutTask") =>
+  async (context: Context, args: Arguments): Promise<number> => {
+    const [, task_id = ""] = takePositionals(task, args, 2, 2);
+    const reason = args.get("reason");
+    const asked = { params: { task_id }, body: reason === undefined ? {} : { reason } };
+    const done = await connect(context, args)[call](asked, { signal: context.signal });
+    context.print(args.has("json") ? JSON.stringify(done, null, 2) : `${task_id} ${done.status}`);
+    return EXIT.ok;
+  };
+
+async function move(context: Context, args: Arguments): Promise<number> {
+  const [, task_id = "", wanted = ""] = takePositionals(task, args, 3, 3);
+  const status = TaskStatus.safeParse(wanted).data;
+  if (status === undefined) throw new UsageError(`a task can be ${TaskStatus.options.join(", ")}`, task.name);
+  const call = { params: { task_id }, body: { status } };
+  return showTask(context, args, await connect(context, args).changeTaskStatus(call, { signal: context.signal }));
 }
 
 async function retry(context: Context, args: Arguments): Promise<number> {
@@ -117,14 +129,18 @@ const ACTIONS: Readonly<Record<string, (context: Context, args: Arguments) => Pr
   list,
   show,
   attempts,
-  cancel,
+  move,
+  cancel: toEnd("cancelTask"),
+  fail: toEnd("failTask"),
+  timeout: toEnd("timeOutTask"),
   retry,
 };
 
 export const task: Verb = {
   name: "task",
-  summary: "Create, list, cancel and retry tasks.",
-  usage: "create <ticket> <title> | list | show <id> | attempts <id> | cancel <id> | retry <id>",
+  summary: "Create, list, move, end and retry tasks.",
+  usage:
+    "create <ticket> <title> | list | show <id> | attempts <id> | move <id> <state> | cancel <id> | fail <id> | timeout <id> | retry <id>",
   isRemote: true,
   flags: [
     { name: "project", value: "id", doc: "For list: only those of this project." },
@@ -134,6 +150,7 @@ export const task: Verb = {
     { name: "priority", value: "priority", doc: "For create: CRITICAL, HIGH, MEDIUM or LOW (MEDIUM)." },
     { name: "after", value: "task", many: true, doc: "For create: waits for this task; may be repeated." },
     { name: "file", value: "pattern", many: true, doc: "For create: a path that is its own; may be repeated." },
+    { name: "reason", value: "text", doc: "For cancel, fail and timeout: why; it is kept with the task." },
     { name: "force", doc: "For create: start although the project does not start tasks by itself." },
   ],
   async run(context, args) {
