@@ -17,6 +17,7 @@ import {
   parseRunSearch,
   parseSandboxesSearch,
   parseSettingsSearch,
+  parseTicketSearch,
   parseWorkSearch,
 } from "./search-params.ts";
 import { toTasksAddress } from "./tasks-address.ts";
@@ -127,6 +128,7 @@ const work = createRoute({
 const ticket = createRoute({
   getParentRoute: () => inside,
   path: "/tasks/tickets/$ticketId",
+  validateSearch: parseTicketSearch,
   component: lazyPage(() => import("./work/ticket-page.tsx"), "TicketPage"),
 });
 

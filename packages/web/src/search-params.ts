@@ -152,13 +152,21 @@ export interface WorkSearch {
   readonly project?: string;
   /** The form of a new ticket is open. */
   readonly new?: true;
+  /** Of the graph: whose sheet is open. */
+  readonly node?: string;
 }
+
+export type TicketSearch = Pick<WorkSearch, "node">;
+
+export const parseTicketSearch = (given: Given): TicketSearch =>
+  keepKnown<TicketSearch>({ node: readText(given["node"]) });
 
 export const parseWorkSearch = (given: Given): WorkSearch =>
   keepKnown<WorkSearch>({
     view: WORK_VIEWS.find((view) => view === given["view"] && view !== "board"),
     project: readText(given["project"]),
     new: given["new"] === true || given["new"] === "true" ? true : undefined,
+    node: readText(given["node"]),
   });
 
 export const MONITOR_TABS = ["overview", "guardian", "conductor", "anomalies", "alerts", "stuck", "passes"] as const;

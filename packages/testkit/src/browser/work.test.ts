@@ -102,9 +102,34 @@ test("a ticket is written, its tasks are tied together, and the graph shows the 
     .first()
     .waitFor();
   expect(await findViolations(page)).toEqual([]);
+  // Both lead to a sheet beside the graph; closed by key, it gives the focus back.
+  await words.getByRole("link", { name: "Page" }).press("Enter");
+  await page.getByRole("complementary", { name: "About Page" }).waitFor();
+  await page.keyboard.press("Escape");
+  await eventually(() => page.evaluate(() => document.activeElement?.textContent)).toBe("Page");
   await page.getByRole("radio", { name: "Picture" }).check();
+  const join = page.locator(`.react-flow__node[data-id="${idOf("Join")}"]`);
+  await join.getByText("waits for Server, Page").waitFor();
+  await join.focus();
+  await page.keyboard.press("Enter");
+  const sheet = page.getByRole("complementary", { name: "About Join" });
+  await eventually(() => page.evaluate(() => document.activeElement?.textContent)).toBe("Join");
+  await sheet.getByText("Nobody has begun. It waits.").waitFor();
   expect(await findViolations(page)).toEqual([]);
-  await client.cancelTask({ params: { task_id: idOf("Page") } });
+  await page.keyboard.press("Escape");
+  await sheet.waitFor({ state: "detached" });
+  await eventually(() => join.evaluate((node) => node === document.activeElement)).toBe(true);
+  await page.keyboard.press("Enter");
+  await sheet.getByRole("button", { name: "Server" }).click();
+  await page.getByRole("complementary", { name: "About Server" }).waitFor();
+  expect(new URL(page.url()).searchParams.get("node")).toBe(idOf("Server"));
+  // The address leads to it again, and the project's graph knows it too.
+  await page.goto(`${product.url}/tasks?view=graph&node=${idOf("Page")}`);
+  const deep = page.getByRole("complementary", { name: "About Page" });
+  await deep.getByRole("button", { name: "Cancel" }).click();
+  await page.getByRole("alertdialog").getByRole("button", { name: "Cancel task" }).click();
+  await deep.getByRole("button", { name: "Retry" }).waitFor();
+  await page.goto(`${product.url}/tasks/tickets/${ticketId}`);
   await dag.locator(`[data-node="${idOf("Page")}"][data-status=cancelled]`).waitFor();
 
   await page.getByRole("list", { name: "Tasks of this ticket" }).getByRole("link", { name: "Join" }).click();

@@ -14,7 +14,7 @@ import {
   type NodeProps,
   type ReactFlowInstance,
 } from "@xyflow/react";
-import { useNavigate } from "@tanstack/react-router";
+import { useNavigate, useSearch } from "@tanstack/react-router";
 import { Route } from "lucide-react";
 import { useMemo, useRef, useState } from "react";
 import { useKeys } from "../app/keys.ts";
@@ -23,14 +23,16 @@ import { isDark, usePreferences } from "../data/preferences.ts";
 import { cx } from "../ui/class-names.ts";
 import { Choice } from "../ui/field.tsx";
 import { lookOfStatus } from "./badges.tsx";
+import { NodeSheet } from "./node-sheet.tsx";
 import { Outline } from "./outline.tsx";
 
 const WIDTH = 220;
 const HEIGHT = 64;
 
-type WorkNode = Node<{ readonly node: GraphNode }, "work">;
+type WorkNode = Node<{ readonly node: GraphNode; readonly waitsFor: readonly string[] }, "work">;
 
 const ARROWS: ReadonlySet<string> = new Set(["depends_on", "ticket_blocks", "spawned_from"]);
+const OVER: ReadonlySet<string> = new Set(["completed", "skipped", "done"]);
 
 /** Left to right; the server says who waits for whom, the layout only where it stands. */
 function toPicture(graph: Graph): { readonly nodes: WorkNode[]; readonly edges: Edge[] } {
@@ -42,20 +44,26 @@ function toPicture(graph: Graph): { readonly nodes: WorkNode[]; readonly edges: 
   for (const node of graph.nodes) layout.setNode(node.id, { width: WIDTH, height: HEIGHT });
   for (const edge of edges) layout.setEdge(edge.source, edge.target);
   dagre.layout(layout);
+  const byId = new Map(graph.nodes.map((node) => [node.id, node]));
+  const toWaits = (node: GraphNode): readonly string[] => {
+    const before = edges.filter(({ target }) => target === node.id).flatMap(({ source }) => byId.get(source) ?? []);
+    return node.is_blocked ? before.filter(({ status }) => !OVER.has(status)).map(({ label }) => label) : [];
+  };
   const critical = new Set<string>(graph.nodes.filter((node) => node.is_critical).map((node) => node.id));
   return {
     nodes: graph.nodes.map((node) => {
       const { x, y } = layout.node(node.id);
+      const waitsFor = toWaits(node);
       return {
         id: node.id,
         type: "work" as const,
         position: { x: x - WIDTH / 2, y: y - HEIGHT / 2 },
-        data: { node },
+        data: { node, waitsFor },
         width: WIDTH,
         height: HEIGHT,
         draggable: false,
         connectable: false,
-        ariaLabel: toLabel(node),
+        ariaLabel: toLabel(node, waitsFor),
       };
     }),
     edges: edges.map((edge) => {
@@ -72,17 +80,18 @@ function toPicture(graph: Graph): { readonly nodes: WorkNode[]; readonly edges: 
   };
 }
 
-const toLabel = (node: GraphNode): string =>
+const toLabel = (node: GraphNode, waitsFor: readonly string[]): string =>
   [
     node.label,
     node.status,
+    waitsFor.length > 0 ? `waits for ${waitsFor.join(" and ")}` : null,
     node.is_critical ? "on the path that decides" : null,
     node.slack_seconds !== null && node.slack_seconds > 0 ? `${formatSpan(node.slack_seconds * 1_000)} of slack` : null,
   ]
     .filter((part) => part !== null)
     .join(", ");
 
-function Drawn({ data: { node } }: NodeProps<WorkNode>) {
+function Drawn({ data: { node, waitsFor } }: NodeProps<WorkNode>) {
   const { icon: Icon, look, isTurning } = lookOfStatus(node.status);
   return (
     <div
@@ -96,12 +105,18 @@ function Drawn({ data: { node } }: NodeProps<WorkNode>) {
     >
       <Handle type="target" position={Position.Left} className="invisible!" />
       <span className="truncate text-xs font-medium text-ink">{node.label}</span>
-      <span className="flex items-center gap-1.5 text-2xs text-ink-3 tabular-nums">
-        <span className={cx("inline-flex items-center gap-1 rounded-full px-1.5 py-px font-semibold", look)}>
+      <span className="flex min-w-0 items-center gap-1.5 text-2xs whitespace-nowrap text-ink-3 tabular-nums">
+        <span className={cx("inline-flex shrink-0 items-center gap-1 rounded-full px-1.5 py-px font-semibold", look)}>
           <Icon size={10} aria-hidden className={cx(isTurning && "animate-spin")} />
           {node.status.replaceAll("_", " ")}
         </span>
-        {node.duration_seconds !== null && formatSpan(node.duration_seconds * 1_000)}
+        {waitsFor.length > 0 ? (
+          <span className="min-w-0 truncate" title={`waits for ${waitsFor.join(", ")}`}>
+            waits for {waitsFor.join(", ")}
+          </span>
+        ) : (
+          node.duration_seconds !== null && formatSpan(node.duration_seconds * 1_000)
+        )}
         {node.slack_seconds !== null && node.slack_seconds > 0 && (
           <span className="ml-auto">+{formatSpan(node.slack_seconds * 1_000)}</span>
         )}
@@ -128,13 +143,24 @@ export function Dag({ graph }: { readonly graph: Graph }) {
   const flow = useRef<ReactFlowInstance<WorkNode> | null>(null);
   useKeys({ fit: () => void flow.current?.fitView(FIT) });
   const { critical_path_seconds: seconds, critical_path: path } = graph.metadata;
-  const open = (id: string) => {
-    const node = graph.nodes.find((one) => one.id === id);
-    if (node?.type === "task") void navigate({ to: "/tasks/$taskId", params: { taskId: id } });
-    if (node?.type === "ticket") void navigate({ to: "/tasks/tickets/$ticketId", params: { ticketId: id } });
+  const { node: shownId } = useSearch({ strict: false });
+  const shown = graph.nodes.find((node) => node.id === shownId);
+  const box = useRef<HTMLDivElement>(null);
+  const show = (id: string | undefined) =>
+    void navigate({
+      to: ".",
+      search: ({ node: _, ...old }) => (id === undefined ? old : { ...old, node: id }),
+      replace: shownId !== undefined,
+      resetScroll: false,
+    });
+  const close = () => {
+    show(undefined);
+    const id = shownId === undefined ? "" : CSS.escape(shownId);
+    const place = look === "words" ? `[data-outline="${id}"] a` : `.react-flow__node[data-id="${id}"]`;
+    box.current?.querySelector<HTMLElement>(place)?.focus({ preventScroll: true });
   };
   return (
-    <div className="flex min-h-0 flex-1 flex-col">
+    <div ref={box} className="flex min-h-0 flex-1 flex-col">
       <div className="flex flex-wrap items-center gap-x-4 gap-y-1 px-4 py-2 text-xs text-ink-3 tabular-nums">
         <span>{plural(graph.metadata.total_tasks, "task")}</span>
         {path.length > 0 && (
@@ -170,10 +196,10 @@ export function Dag({ graph }: { readonly graph: Graph }) {
           nodesDraggable={false}
           nodesConnectable={false}
           edgesFocusable={false}
-          onNodeClick={(_, node) => open(node.id)}
+          onNodeClick={(_, node) => show(node.id)}
           onKeyDown={(event) => {
             const id = (event.target as HTMLElement).closest<HTMLElement>("[data-id]")?.dataset["id"];
-            if (event.key === "Enter" && id !== undefined) open(id);
+            if (event.key === "Enter" && id !== undefined) show(id);
           }}
         >
           <Background gap={20} />
@@ -181,6 +207,7 @@ export function Dag({ graph }: { readonly graph: Graph }) {
           {nodes.length > MAPPED && <MiniMap pannable ariaLabel="Map of the graph" className="max-md:hidden" />}
         </ReactFlow>
       </div>
+      {shown !== undefined && <NodeSheet graph={graph} node={shown} onShow={show} onClose={close} />}
     </div>
   );
 }

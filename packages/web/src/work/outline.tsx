@@ -96,19 +96,16 @@ function Line({ node, waitsFor }: Pick<Branch, "node" | "waitsFor">) {
   );
 }
 
+/** Leads to the same sheet as the picture does. */
 function To({ node, children }: { readonly node: GraphNode; readonly children: ReactNode }) {
-  const look = "min-w-0 truncate font-medium underline-offset-2 hover:underline";
-  if (node.type === "task")
-    return (
-      <Link to="/tasks/$taskId" params={{ taskId: node.id }} className={look}>
-        {children}
-      </Link>
-    );
-  if (node.type === "ticket")
-    return (
-      <Link to="/tasks/tickets/$ticketId" params={{ ticketId: node.id }} className={look}>
-        {children}
-      </Link>
-    );
-  return <span className={look}>{children}</span>;
+  return (
+    <Link
+      to="."
+      search={(old: object) => ({ ...old, node: node.id })}
+      resetScroll={false}
+      className="min-w-0 truncate font-medium underline-offset-2 hover:underline"
+    >
+      {children}
+    </Link>
+  );
 }

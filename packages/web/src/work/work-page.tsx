@@ -6,7 +6,7 @@ import { lazy, Suspense, useEffect, useMemo } from "react";
 import { useKeys } from "../app/keys.ts";
 import { TopBar } from "../app/top-bar-slot.tsx";
 import { projectsQuery } from "../data/queries.ts";
-import { parseWorkSearch, type WorkView } from "../search-params.ts";
+import { parseWorkSearch, type WorkSearch, type WorkView } from "../search-params.ts";
 import { Button } from "../ui/button.tsx";
 import { Choice } from "../ui/field.tsx";
 import { Problem } from "../ui/problem.tsx";
@@ -37,7 +37,7 @@ export function WorkPage() {
     document.title = "Tasks · Drover";
   }, []);
   useKeys({ newTicket: () => mayOperate && ask() });
-  const change = (part: { project?: string | undefined; view?: WorkView | undefined; new?: true | undefined }) =>
+  const change = (part: { [K in keyof WorkSearch]?: WorkSearch[K] | undefined }) =>
     void navigate({ search: (old) => parseWorkSearch({ ...old, ...part }), replace: true });
   const ask = () => change({ new: true });
   const isEmpty = tickets.data?.items.length === 0;
@@ -75,7 +75,7 @@ export function WorkPage() {
           label="View"
           value={view}
           options={VIEWS}
-          onChange={(next) => change({ view: next === "board" ? undefined : next })}
+          onChange={(next) => change({ view: next === "board" ? undefined : next, node: undefined })}
         />
       </div>
       {tickets.isError && (
