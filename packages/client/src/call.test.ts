@@ -101,6 +101,12 @@ describe("a call that creates", () => {
   });
 });
 
+test("a POST that creates nothing is tried again under the caller's key", async () => {
+  const { fetch, requests } = play(new TypeError("fetch failed"), Response.json({ status: "ok" }));
+  await createClient({ fetch, timers: fastTimers }).logout({}, { idempotencyKey: "mine" });
+  expect(requests.map((request) => request.headers.get("idempotency-key"))).toEqual(["mine", "mine"]);
+});
+
 test("a call that changes without a key is sent once", async () => {
   const { fetch, requests } = play(new TypeError("fetch failed"));
   const lost = createClient({ fetch, timers: fastTimers }).terminateSandbox({ params: { sandbox_id } });

@@ -6,7 +6,7 @@ import { sleep, type Timers } from "./timers.ts";
 
 export interface CallOptions {
   readonly signal?: AbortSignal;
-  /** For a POST that creates; made when absent. The same key never creates twice. */
+  /** For a POST; made when absent where it creates. Under the same key it is done once, and may be tried again. */
   readonly idempotencyKey?: string;
   /** How often to try again after a failure that may pass; 3 unless given. */
   readonly retries?: number;
@@ -68,7 +68,8 @@ export function toAddress(baseUrl: string, endpoint: Endpoint, input: LooseInput
 function toRequest(context: CallContext, endpoint: Endpoint, input: LooseInput, options: CallOptions): RequestInit {
   const headers: Record<string, string> = { accept: "application/json" };
   if (context.token !== undefined) headers["authorization"] = `Bearer ${context.token}`;
-  if (endpoint.creates === true) headers["idempotency-key"] = options.idempotencyKey ?? newKey();
+  const key = options.idempotencyKey ?? (endpoint.creates === true ? newKey() : undefined);
+  if (key !== undefined && endpoint.method === "POST") headers["idempotency-key"] = key;
   const hasJson = input.body !== undefined;
   if (hasJson) headers["content-type"] = "application/json";
   return {
@@ -94,8 +95,9 @@ async function send(context: CallContext, address: string, request: RequestInit)
   return response;
 }
 
-/** Reading twice is harmless, and so is creating twice under one key; nothing else is repeated. */
-const isRepeatable = (endpoint: Endpoint): boolean => endpoint.method === "GET" || endpoint.creates === true;
+/** Reading twice is harmless, and so is asking twice under one key; nothing else is repeated. */
+const isRepeatable = (endpoint: Endpoint, request: RequestInit): boolean =>
+  endpoint.method === "GET" || new Headers(request.headers).has("idempotency-key");
 
 async function sendWithRetry(
   context: CallContext,
@@ -110,7 +112,7 @@ async function sendWithRetry(
     } catch (error) {
       // Expected: a refusal or silence that the table calls passing.
       const mayRepeat =
-        error instanceof ClientError && error.isRetryable && isRepeatable(endpoint) && attempt < retries;
+        error instanceof ClientError && error.isRetryable && isRepeatable(endpoint, request) && attempt < retries;
       if (!mayRepeat) throw error;
       const asked = Math.min(error.retryAfterSeconds ?? 0, RETRY_AFTER_LIMIT_SECONDS) * 1_000;
       await sleep(context.timers, Math.max(asked, toBackOffMs(attempt, context.random())), request.signal ?? undefined);

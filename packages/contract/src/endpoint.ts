@@ -21,7 +21,8 @@ export interface Endpoint {
   /** `undefined`: the reply is not JSON (a stream or bytes). */
   readonly reply?: z.ZodType;
   readonly status?: number;
-  /** The POST creates something: `Idempotency-Key` is honoured. */
+  /** The POST creates something: what is made and the reply that tells of it are kept together under its `Idempotency-Key`, and clients
+   *  always send one. */
   readonly creates?: true;
 }
 

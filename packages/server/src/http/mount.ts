@@ -13,6 +13,7 @@ import { mountAgentEvents } from "./agent-events.ts";
 import { mountGitHubWebhook } from "./github-webhook.ts";
 import { mountGitEndpoint } from "./git-endpoint.ts";
 import type { Context } from "./context.ts";
+import { openFirstReplies } from "./first-replies.ts";
 import { forwardRequest } from "./forward-request.ts";
 import { mountGateway } from "./gateway.ts";
 import { handlers } from "./handlers.ts";
@@ -64,8 +65,7 @@ function parseParams(endpoint: Endpoint, params: unknown): unknown {
 
 function toRequestKey(endpoint: Endpoint, request: FastifyRequest, principal: Principal | undefined) {
   const key = request.headers["idempotency-key"];
-  const isHonoured = endpoint.creates === true || endpoint.path.endsWith("/events");
-  if (!isHonoured || typeof key !== "string" || principal === undefined) return undefined;
+  if (endpoint.method !== "POST" || typeof key !== "string" || principal === undefined) return undefined;
   if (key === "" || key.length > KEY_LIMIT)
     throw new AppError("request.invalid", `Idempotency-Key has 1-${KEY_LIMIT} characters`);
   const who = principal.kind === "person" ? principal.tokenId : principal.sandboxId;
@@ -142,6 +142,7 @@ export async function mountSite(
     },
   });
 
+  const firstReplies = openFirstReplies(deps);
   const previews = openPreviewSite(deps);
   const answers = watchAnswers(app.server);
   const leaving = new AbortController();
@@ -220,7 +221,8 @@ export async function mountSite(
           },
         };
         const handle = handlers[name] as (context: Context, input: unknown) => Promise<unknown>;
-        const answer = await handle(context, input).catch((error: unknown) => {
+        const work = () => handle(context, input);
+        const answer = await firstReplies.answer(endpoint, context.requestKey, work).catch((error: unknown) => {
           if (!(error instanceof StandsElsewhere)) throw error;
           return forwardRequest(deps, error, context);
         });

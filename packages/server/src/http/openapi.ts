@@ -31,7 +31,7 @@ function toOperation(name: string, endpoint: Endpoint) {
     parameters: [
       ...toParameters(endpoint.params, "path"),
       ...toParameters(endpoint.query, "query"),
-      ...(endpoint.creates === true
+      ...(endpoint.method === "POST" && endpoint.access !== "open"
         ? [{ name: "Idempotency-Key", in: "header", required: false, schema: { type: "string", maxLength: 200 } }]
         : []),
     ],

@@ -20,7 +20,6 @@ export const WORKERS = ALL.filter(({ endpoint }) => endpoint.access === "worker"
 export const IN_SANDBOX = ALL.filter(({ endpoint }) => endpoint.path.includes(":sandbox_id"));
 export const WITH_BODY = ALL.filter(({ endpoint }) => endpoint.body !== undefined);
 export const WITH_QUERY = ALL.filter(({ endpoint }) => endpoint.query !== undefined);
-export const CREATING = ALL.filter(({ endpoint }) => endpoint.creates === true);
 
 export function toPath(endpoint: Endpoint, world: World, sandbox: TestSandbox): string {
   return endpoint.path
