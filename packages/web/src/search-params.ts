@@ -1,6 +1,6 @@
 /** What the address says about a page; anything else in it is left out. Pages check again what they read: the router merges the raw address back in. */
 import { SandboxState } from "@drover/contract";
-import { FEED_GROUPS, type FeedGroup } from "@drover/contract/views";
+import { FEED_GROUPS, type FeedGroup, type TimelineScale } from "@drover/contract/views";
 
 type Given = Readonly<Record<string, unknown>>;
 
@@ -21,6 +21,11 @@ const readOne = <T extends string>(value: unknown, known: readonly T[]): T | und
 const readSeq = (value: unknown): number | undefined => {
   const seq = Number(value);
   return Number.isSafeInteger(seq) && seq > 0 ? seq : undefined;
+};
+
+const readWithin = (value: unknown, least: number, most: number): number | undefined => {
+  const number = readText(value) === undefined ? Number.NaN : Number(value);
+  return number >= least && number <= most ? number : undefined;
 };
 
 /** Leaves out what is not said. */
@@ -74,6 +79,11 @@ export interface RunSearch {
   readonly to?: number;
   /** Line of the shown file whose origin is told. */
   readonly line?: number;
+  /** What the timeline is as wide as; its time when absent. */
+  readonly by?: Exclude<TimelineScale, "time">;
+  /** How many times wider than the page it is, and the middle of what is seen, in percent. */
+  readonly zoom?: number;
+  readonly mid?: number;
 }
 
 export const parseKinds = (kinds: string | undefined): readonly FeedGroup[] => readWords(kinds, FEED_GROUPS);
@@ -97,6 +107,9 @@ export function parseRunSearch(given: Given): RunSearch {
     from: readSeq(given["from"]),
     to: readSeq(given["to"]),
     line: readSeq(given["line"]),
+    by: readOne(given["by"], ["cost", "turns"]),
+    zoom: readWithin(given["zoom"], 1, 256),
+    mid: readWithin(given["mid"], 0, 100),
   });
 }
 

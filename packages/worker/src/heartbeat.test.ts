@@ -27,7 +27,16 @@ async function setUp(activity: Activity = IDLE) {
   });
   const ending = new AbortController();
   const heartbeat = startHeartbeat(
-    { outbox, transport, sandboxId: "s", clock, everyMs: 30_000, getActivity: () => activity, getTurn: () => 3 },
+    {
+      outbox,
+      transport,
+      sandboxId: "s",
+      clock,
+      everyMs: 30_000,
+      getActivity: () => activity,
+      getTurn: () => 3,
+      measureLoad: () => undefined,
+    },
     ending.signal,
   );
   const beats = () =>
@@ -75,27 +84,41 @@ test("when nothing can be recorded the server is told directly that the worker i
   await end();
 });
 
-test("a heartbeat names the turn, the running tool and its age", () => {
+test("a heartbeat names the turn, the running tool and its age, and what the sandbox uses", () => {
   const since = new Date("2026-01-01T00:00:00Z");
   const use = { event_type: "agent.tool_use", event_data: { tool: "Bash", tool_use_id: "t1" } };
   const busy = foldActivity(IDLE, use, since);
   const later = new Date("2026-01-01T00:01:30Z");
-  expect(toHeartbeat(busy, 3, 7, later).event_data).toEqual({
+  expect(
+    toHeartbeat({ activity: busy, turn: 3, eventCount: 7, load: { memoryBytes: 5_000, cpuPercent: 41 } }, later)
+      .event_data,
+  ).toEqual({
     turn: 3,
     timestamp: later.toISOString(),
     status: "running",
     event_count: 7,
     tool: "Bash",
     tool_age_s: 90,
+    memory_bytes: 5_000,
+    cpu_percent: 41,
   });
   const done = foldActivity(busy, { event_type: "agent.tool_result", event_data: { tool_use_id: "t1" } }, later);
-  expect(toHeartbeat(done, 3, 8, later).event_data).not.toHaveProperty("tool");
+  expect(toHeartbeat({ activity: done, turn: 3, eventCount: 8, load: undefined }, later).event_data).not.toHaveProperty(
+    "tool",
+  );
   expect(foldActivity(done, { event_type: "agent.waiting", event_data: {} }, later)).toEqual(IDLE);
 
   // A short tool beside a long one: its end leaves the long one running.
   const second = { event_type: "agent.tool_use", event_data: { tool: "Read", tool_use_id: "t2" } };
   const both = foldActivity(busy, second, later);
-  expect(toHeartbeat(both, 3, 8, later).event_data).toMatchObject({ tool: "Read", tool_age_s: 0 });
+  expect(toHeartbeat({ activity: both, turn: 3, eventCount: 8, load: undefined }, later).event_data).toMatchObject({
+    tool: "Read",
+    tool_age_s: 0,
+  });
   const one = foldActivity(both, { event_type: "agent.tool_result", event_data: { tool_use_id: "t2" } }, later);
-  expect(toHeartbeat(one, 3, 9, later).event_data).toMatchObject({ status: "running", tool: "Bash", tool_age_s: 90 });
+  expect(toHeartbeat({ activity: one, turn: 3, eventCount: 9, load: undefined }, later).event_data).toMatchObject({
+    status: "running",
+    tool: "Bash",
+    tool_age_s: 90,
+  });
 });

@@ -2,6 +2,7 @@
 import { API_BASE, type NewEvent } from "@drover/contract";
 import type { Activity } from "./activity.ts";
 import type { Clock } from "./clock.ts";
+import type { Load } from "./measure-load.ts";
 import type { Outbox } from "./outbox.ts";
 import type { Transport } from "./transport.ts";
 
@@ -15,9 +16,17 @@ export interface HeartbeatParts {
   readonly everyMs: number;
   readonly getActivity: () => Activity;
   readonly getTurn: () => number;
+  readonly measureLoad: () => Load | undefined;
 }
 
-export function toHeartbeat(activity: Activity, turn: number, eventCount: number, now: Date): NewEvent {
+interface Beat {
+  readonly activity: Activity;
+  readonly turn: number;
+  readonly eventCount: number;
+  readonly load: Load | undefined;
+}
+
+export function toHeartbeat({ activity, turn, eventCount, load }: Beat, now: Date): NewEvent {
   const { status, tools } = activity;
   const tool = tools.at(-1);
   const ageSeconds = tool === undefined ? 0 : Math.max(0, Math.round((now.getTime() - tool.since.getTime()) / 1_000));
@@ -30,6 +39,8 @@ export function toHeartbeat(activity: Activity, turn: number, eventCount: number
       status,
       event_count: eventCount,
       ...(tool === undefined ? {} : { tool: tool.name, tool_age_s: ageSeconds }),
+      ...(load === undefined ? {} : { memory_bytes: load.memoryBytes }),
+      ...(load?.cpuPercent === undefined ? {} : { cpu_percent: load.cpuPercent }),
     },
   };
 }
@@ -54,7 +65,10 @@ export function startHeartbeat(parts: HeartbeatParts, signal: AbortSignal): { re
     );
 
   const beat = async () => {
-    const event = toHeartbeat(parts.getActivity(), parts.getTurn(), outbox.last, clock.now());
+    const event = toHeartbeat(
+      { activity: parts.getActivity(), turn: parts.getTurn(), eventCount: outbox.last, load: parts.measureLoad() },
+      clock.now(),
+    );
     // While one waits for the server it is brought up to date: an outage leaves one heartbeat, not hundreds.
     if (last !== undefined && outbox.amend(last, event)) return;
     last = await outbox.offer(event).catch(() => undefined);

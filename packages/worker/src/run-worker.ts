@@ -23,6 +23,7 @@ import { startHeartbeat } from "./heartbeat.ts";
 import { startInbox } from "./inbox.ts";
 import { type Link, startLink } from "./link.ts";
 import { type Log, noLog } from "./log.ts";
+import { openLoadMeter } from "./measure-load.ts";
 import { openOutbox, type Outbox } from "./outbox.ts";
 import { prepareOrder, toHome, toRuntimeName } from "./prepare-order.ts";
 import { restoreNamed, restoreRun } from "./restore.ts";
@@ -218,7 +219,7 @@ async function work(
   const saving = startSaving(transcript, { outbox, clock: parts.clock, getTurn: agent.getTurn }, inner);
   const everyMs = (settings.heartbeatSeconds ?? assignment.heartbeat_interval_s) * 1_000;
   const heartbeat = startHeartbeat(
-    { ...common, everyMs, getActivity: agent.getActivity, getTurn: agent.getTurn },
+    { ...common, everyMs, getActivity: agent.getActivity, getTurn: agent.getTurn, measureLoad: openLoadMeter() },
     inner,
   );
   const inbox = startInbox(

@@ -14,6 +14,7 @@ import { foldAddressed, foldMessageState, foldSaid } from "./feed-messages.ts";
 import { foldPermissionAnswered, foldPermissionRequested } from "./feed-permission.ts";
 import type { FeedRow, FileEdit, TodoItem } from "./feed-row.ts";
 import { foldCommandOutput, foldFileEdited, foldToolEnd, foldToolUse } from "./feed-tools.ts";
+import { toLoad, type Load } from "./load.ts";
 import type { LogEvent } from "./log-event.ts";
 import { readNumber, readText } from "./log-event.ts";
 
@@ -43,6 +44,7 @@ export interface FeedView {
   readonly todo: readonly TodoItem[];
   readonly files: ReadonlyMap<string, ChangedFile>;
   readonly spent: Spent;
+  readonly load: Load | undefined;
   readonly index: FeedIndex;
 }
 
@@ -54,6 +56,7 @@ export const emptyFeed = (): FeedView => ({
   todo: [],
   files: new Map(),
   spent: { calls: 0, inputTokens: 0, outputTokens: 0, costUsd: 0 },
+  load: undefined,
   index: emptyIndex(),
 });
 
@@ -144,7 +147,7 @@ const foldSpent = (spent: Spent, { event_data: data }: LogEvent): Spent => ({
 export function foldFeed(view: FeedView, events: readonly LogEvent[]): FeedView {
   if (events.length === 0) return view;
   const draft = new FeedDraft(view.rows, view.index);
-  let { turn, todo, spent } = view;
+  let { turn, todo, spent, load } = view;
   // Copied once for all events at hand: a run may change the same hundreds of files thousands of times.
   let files: Map<string, ChangedFile> | undefined;
   for (const event of events) {
@@ -154,6 +157,7 @@ export function foldFeed(view: FeedView, events: readonly LogEvent[]): FeedView 
     view.index.rowOfSeq.push(at);
     turn = Math.max(turn, readNumber(event.event_data, "turn") ?? 0);
     if (event.event_type === "agent.usage") spent = foldSpent(spent, event);
+    load = toLoad(event) ?? load;
     const row = draft.rows[at];
     if (row?.kind === "todo") todo = row.items;
     for (const edit of draft.edits.splice(0))
@@ -167,6 +171,7 @@ export function foldFeed(view: FeedView, events: readonly LogEvent[]): FeedView 
     todo,
     files: files ?? view.files,
     spent,
+    load,
     index: view.index,
   };
 }

@@ -53,6 +53,7 @@ export {
   type UsageRow,
 } from "./feed-row.ts";
 export { toCommand, toSubject } from "./feed-tools.ts";
+export { toLoad, type Load } from "./load.ts";
 export { toLiveness, type Liveness } from "./liveness.ts";
 export { readNumber, readText, type LogEvent } from "./log-event.ts";
 export { eventAtFilm, indexOfSeq, listStops, pickStop, ReplayTrack, toFilm, type Stops } from "./replay.ts";
@@ -68,4 +69,13 @@ export {
   type TicketPriority,
 } from "./board.ts";
 export { splitPatch, type PatchFile } from "./patch-files.ts";
+export {
+  canScale,
+  TIMELINE_SCALES,
+  toTimelineAxis,
+  toWindow,
+  type TimelineAxis,
+  type TimelineScale,
+  type Window,
+} from "./timeline-axis.ts";
 export { toTimeline, type Span, type Timeline, type TurnSpan } from "./timeline.ts";

@@ -113,6 +113,15 @@ test("at twenty moments the files shown equal git's at the checkpoint, byte for 
   await eventually(() => page.getByTestId("file-text").textContent()).toBe(text);
 });
 
+test("a real sandbox tells what it uses with its heartbeat, and not what its machine does", async ({ product }) => {
+  const { events } = await theRun(product);
+  const beats = events.filter((event) => event.event_type === "agent.heartbeat");
+  const used = Number(beats[0]?.event_data["memory_bytes"]);
+  // A worker's Node and little else.
+  expect(used).toBeGreaterThan(5_000_000);
+  expect(used).toBeLessThan(400_000_000);
+});
+
 test("a fork from a moment says what it keeps, and has the files of then", async ({ page, product }) => {
   const { id, events, client } = await theRun(product);
   const second = events.filter((event) => event.event_type === "workspace.checkpoint")[1];

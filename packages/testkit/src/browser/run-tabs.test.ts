@@ -210,6 +210,25 @@ test("the timeline lists turns and leads to their events; errors and changes are
   await eventually(() => turns.getByRole("button").allTextContents()).toHaveLength(3);
   expect(await turns.getByRole("button").nth(1).textContent()).toContain("1 error");
   expect(await findViolations(page)).toEqual([]);
+  // By turns, twice as wide, and at its end: all of it in the address.
+  await page.getByRole("radio", { name: "Turns" }).check();
+  await page.getByRole("button", { name: "Zoom in" }).click();
+  await page.getByRole("slider", { name: "Part of the run that is shown" }).press("End");
+  const lanes = page.getByTestId("lanes");
+  await eventually(() => lanes.getAttribute("data-from")).toBe("0.500");
+  await eventually(() => new URL(page.url()).search).toContain("by=turns&zoom=2&mid=75");
+  expect(await findViolations(page)).toEqual([]);
+  await page.reload();
+  await eventually(() => lanes.getAttribute("data-from")).toBe("0.500");
+  // Dragged to the right, what came before comes into sight.
+  const box = await lanes.boundingBox();
+  await page.mouse.move((box?.x ?? 0) + 200, (box?.y ?? 0) + 60);
+  await page.mouse.down();
+  await page.mouse.move((box?.x ?? 0) + 500, (box?.y ?? 0) + 60, { steps: 5 });
+  await page.mouse.up();
+  await eventually(async () => Number(await lanes.getAttribute("data-from"))).toBeLessThan(0.45);
+  await page.getByRole("slider", { name: "Zoom" }).press("Home");
+  await eventually(() => lanes.getAttribute("data-to")).toBe("1.000");
   await turns.getByRole("button", { name: /^Turn 3/ }).click();
   await page.locator("article", { hasText: "Turn 3 begins." }).waitFor();
   await eventually(() => new URL(page.url()).searchParams.has("e")).toBe(true);
@@ -246,4 +265,44 @@ test("the timeline lists turns and leads to their events; errors and changes are
   const first = (await page.locator("article", { hasText: "Meanwhile." }).getAttribute("data-seq")) ?? "";
   await eventually(() => new URL(page.url()).searchParams.get("e")).toBe(first);
   await eventually(() => away.count()).toBe(0);
+});
+
+test("the map shows the whole run and goes where it is pressed, and the header tells what the sandbox uses", async ({
+  page,
+  product,
+  worker,
+}) => {
+  const lines = Array.from({ length: 400 }, (_, n) => say(`Word ${n + 1}.`, 1 + Math.floor(n / 40)));
+  const beat = { memory_bytes: 1_200_000_000, cpu_percent: 41, turn: 1 };
+  await worker.post(...lines, { event_type: "agent.heartbeat", source: "worker", event_data: beat });
+  await openRun(page, product, worker);
+  const figures = page.locator("main dl").first();
+  await eventually(() => figures.textContent()).toMatch(/cpu\s*41 %.*mem\s*1\.2 GB/);
+  const map = page.getByRole("scrollbar", { name: "Map of the run" });
+  const said = (n: number) => page.getByRole("feed").getByText(`Word ${n}.`, { exact: true });
+  await eventually(() => map.getAttribute("aria-valuemax")).toMatch(/^40\d$/);
+  await said(400).waitFor();
+  const box = await map.boundingBox();
+  const press = (share: number) =>
+    page.mouse.click((box?.x ?? 0) + 20, (box?.y ?? 0) + 1 + share * ((box?.height ?? 0) - 2));
+  await press(0.5);
+  await said(200).waitFor();
+  // Whoever goes back into the run stays there while it goes on.
+  await worker.post(say("And on.", 11));
+  await page.getByText("1 new event").waitFor();
+  await said(200).waitFor();
+  expect(await findViolations(page)).toEqual([]);
+  await page.mouse.move((box?.x ?? 0) + 20, (box?.y ?? 0) + (box?.height ?? 0) / 2);
+  await page.mouse.down();
+  await page.mouse.move((box?.x ?? 0) + 20, (box?.y ?? 0) + (box?.height ?? 0) / 4, { steps: 5 });
+  await page.mouse.up();
+  await said(101).waitFor();
+  await map.press("Home");
+  await said(1).waitFor();
+  const first = Number(await map.getAttribute("aria-valuenow"));
+  await map.press("ArrowDown");
+  await eventually(async () => Number(await map.getAttribute("aria-valuenow"))).toBeGreaterThan(first);
+  await map.press("End");
+  await page.getByRole("feed").getByText("And on.", { exact: true }).waitFor();
+  await eventually(() => page.getByRole("feed").getAttribute("data-following")).toBe("true");
 });

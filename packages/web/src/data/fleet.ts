@@ -1,7 +1,7 @@
 /** All sandboxes at once: one stream keeps the lists true and remembers each one's last moves. */
 import type { Client, EventStream, LogEvent } from "@drover/client";
 import type { EventFrame, Sandbox } from "@drover/contract";
-import { foldSandbox, toActivityLine } from "@drover/contract/views";
+import { foldSandbox, toActivityLine, toLoad, type Load } from "@drover/contract/views";
 import { create } from "zustand";
 import { client } from "./client.ts";
 import { clearConnection, useConnection } from "./connection.ts";
@@ -33,6 +33,7 @@ export interface FleetEntry {
   readonly moves: readonly Move[];
   /** Events per five seconds, by number of the interval since the epoch. */
   readonly beats: ReadonlyMap<number, number>;
+  readonly load: Load | undefined;
 }
 
 export const useFleet = create<Readonly<Record<string, FleetEntry>>>()(() => ({}));
@@ -51,8 +52,9 @@ function foldEntry(entry: FleetEntry | undefined, event: FleetEvent): FleetEntry
   for (const old of beats.keys()) if (old < beat - BEATS_KEPT) beats.delete(old);
   const text = toActivityLine(event);
   const moves = entry?.moves ?? [];
-  if (text === null || (moves.at(-1)?.seq ?? 0) >= event.seq) return { moves, beats };
-  return { moves: [...moves, { seq: event.seq, at: event.created_at, text }].slice(-LINES_KEPT), beats };
+  const load = toLoad(event) ?? entry?.load;
+  if (text === null || (moves.at(-1)?.seq ?? 0) >= event.seq) return { moves, beats, load };
+  return { moves: [...moves, { seq: event.seq, at: event.created_at, text }].slice(-LINES_KEPT), beats, load };
 }
 
 function fold(events: readonly (FleetEvent & { readonly sandbox_id: string })[]): void {

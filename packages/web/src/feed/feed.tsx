@@ -1,7 +1,7 @@
 /** The feed of a run: virtual, following its end until a person scrolls up, and never moving what is being read. */
 import type { FeedRow } from "@drover/contract/views";
 import { ArrowDown } from "lucide-react";
-import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
+import { lazy, Suspense, useCallback, useEffect, useId, useLayoutEffect, useMemo, useRef, useState } from "react";
 import { VList, type VListHandle } from "virtua";
 import { useKeys } from "../app/keys.ts";
 import { plural } from "../data/format.ts";
@@ -10,6 +10,11 @@ import { Kbd } from "../ui/kbd.tsx";
 import { Row } from "./row.tsx";
 import { useRunContext } from "./run-context.tsx";
 import { useFollow } from "./use-follow.ts";
+
+const Minimap = lazy(() => import("./minimap.tsx").then((module) => ({ default: module.Minimap })));
+
+/** What is seen at one look anyway needs no map. */
+const MAPPED_ROWS = 12;
 
 interface FeedProps {
   readonly rows: readonly FeedRow[];
@@ -21,6 +26,8 @@ interface FeedProps {
   readonly selected: number | undefined;
   readonly onSelect: (seq: number) => void;
   readonly label: string;
+  /** The whole run at one look, beside it. */
+  readonly hasMap?: boolean;
 }
 
 /** The last row that begins at or before the event; -1 while it is not loaded. */
@@ -48,8 +55,9 @@ function findTurns(rows: readonly FeedRow[]): ReadonlyMap<number, number> {
   return starts;
 }
 
-export function Feed({ rows, isPastChanged, head, selected, onSelect, label }: FeedProps) {
+export function Feed({ rows, isPastChanged, head, selected, onSelect, label, hasMap = false }: FeedProps) {
   const { onCopyLink, onFullDiff, openness } = useRunContext();
+  const feedId = useId();
   const list = useRef<VListHandle>(null);
   const [scroller, setScroller] = useState<HTMLElement | null>(null);
   const attach = useCallback(
@@ -119,22 +127,29 @@ export function Feed({ rows, isPastChanged, head, selected, onSelect, label }: F
     fullDiff: () => selectedRow?.kind === "edit" && selectedRow.edits.length > 0 && onFullDiff(selectedRow.seq, 0),
   });
 
+  const goTo = (at: number) => {
+    if (at >= rows.length) return resume();
+    pause();
+    list.current?.scrollToIndex(at, { align: "center" });
+  };
+
   return (
     <div
       ref={attach}
-      className="@container relative min-h-0 flex-1"
+      className="@container relative flex min-h-0 flex-1"
       data-testid="feed"
       data-rows={rows.length}
       data-head={head}
     >
       <VList
         ref={list}
+        id={feedId}
         role="feed"
         aria-label={label}
         tabIndex={0}
         data={rows}
         shift={isPastChanged}
-        className="h-full py-3 focus-visible:-outline-offset-2"
+        className="h-full min-w-0 flex-1 py-3 focus-visible:-outline-offset-2"
         data-following={isFollowing}
       >
         {(row, at) => (
@@ -152,6 +167,11 @@ export function Feed({ rows, isPastChanged, head, selected, onSelect, label }: F
           </article>
         )}
       </VList>
+      {hasMap && scroller !== null && rows.length > MAPPED_ROWS && (
+        <Suspense fallback={<div className="w-10 shrink-0 border-l border-line bg-surface max-md:hidden" />}>
+          <Minimap feedId={feedId} rows={rows} selectedAt={selectedAt} list={list} scroller={scroller} onGo={goTo} />
+        </Suspense>
+      )}
       {!isFollowing && (
         <button
           type="button"

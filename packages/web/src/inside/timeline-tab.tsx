@@ -1,191 +1,142 @@
-/** A run along time: turns, tools, waiting, changes, errors, cost and the window's fill as lanes, and the turns as a list that says the same. */
-import { toTimeline, type LogEvent, type Span, type Timeline, type TurnSpan } from "@drover/contract/views";
+/** A run along its time, money or turns: lanes that can be zoomed, and the turns as a list that says the same. */
+import {
+  canScale,
+  indexOfSeq,
+  TIMELINE_SCALES,
+  toFilm,
+  toTimeline,
+  toTimelineAxis,
+  toWindow,
+  type LogEvent,
+  type TimelineScale,
+  type TurnSpan,
+} from "@drover/contract/views";
+import { ZoomIn, ZoomOut } from "lucide-react";
 import { useEffect, useMemo, useRef, useState } from "react";
 import { VList } from "virtua";
-import { formatClock, formatCost, formatDuration, formatSpan, plural } from "../data/format.ts";
-import { isDark, usePreferences } from "../data/preferences.ts";
+import { formatClock, formatCost, formatDuration, plural } from "../data/format.ts";
 import { useSettled } from "../replay/use-settled.ts";
+import type { RunSearch } from "../search-params.ts";
+import { Button } from "../ui/button.tsx";
 import { cx } from "../ui/class-names.ts";
+import { Choice } from "../ui/field.tsx";
+import { Lanes } from "./timeline-lanes.tsx";
 
 const REDRAWN_EVERY_MS = 1_000;
-const LANE = 22;
-const GUTTER = 62;
-const LANES = ["Turns", "Tools", "Waiting", "Changes", "Errors", "Cost", "Context"] as const;
-const HEIGHT = LANES.length * LANE + 18;
-const NEAR_PX = 6;
+const NAMES: Readonly<Record<TimelineScale, string>> = { time: "Time", cost: "Cost", turns: "Turns" };
+/** Each step of the slider doubles. */
+const ZOOM_STEPS = 8;
+const FINENESS = 4;
+const TOLD_AFTER_MS = 300;
 
 interface TimelineTabProps {
   readonly events: readonly LogEvent[];
+  readonly search: Pick<RunSearch, "e" | "by" | "zoom" | "mid">;
   readonly onOpen: (seq: number) => void;
+  readonly onLook: (look: { [K in "by" | "zoom" | "mid"]?: RunSearch[K] | undefined }) => void;
 }
 
-export function TimelineTab({ events, onOpen }: TimelineTabProps) {
+export function TimelineTab({ events, search, onOpen, onLook }: TimelineTabProps) {
   const slow = useSettled(events, REDRAWN_EVERY_MS);
   const timeline = useMemo(() => toTimeline(slow), [slow]);
+  const mark = useMemo(
+    () => (search.e === undefined ? undefined : toFilm(slow)[indexOfSeq(slow, search.e)]),
+    [slow, search.e],
+  );
+  const by = search.by ?? "time";
+  const axis = useMemo(() => toTimelineAxis(timeline, by), [timeline, by]);
+  const [look, setLook] = useState({ zoom: search.zoom ?? 1, middle: (search.mid ?? 50) / 100 });
+  const shown = toWindow(look.zoom, look.middle);
+  useTold(look, onLook);
   if (timeline.turns.length === 0 && timeline.tools.length === 0)
     return (
       <div className="grid min-h-0 flex-1 place-items-center p-6 text-sm text-ink-3">
         Nothing that takes time has happened in this run yet.
       </div>
     );
+  const go = (zoom: number, middle: number) => {
+    const kept = Math.max(1, Math.min(2 ** ZOOM_STEPS, zoom));
+    const { from, to } = toWindow(kept, middle);
+    setLook({ zoom: kept, middle: (from + to) / 2 });
+  };
   return (
     <div className="flex min-h-0 flex-1 flex-col gap-3 p-3 md:p-5">
-      <Lanes timeline={timeline} onOpen={onOpen} />
+      <div className="flex flex-wrap items-center gap-x-4 gap-y-2 text-xs text-ink-3">
+        <Choice
+          label="As wide as"
+          value={by}
+          options={TIMELINE_SCALES.filter((scale) => canScale(timeline, scale)).map((value) => ({
+            value,
+            label: NAMES[value],
+          }))}
+          onChange={(scale) => onLook({ by: scale === "time" ? undefined : scale })}
+        />
+        <span className="flex-1 max-md:hidden" />
+        {look.zoom > 1 && (
+          <label className="flex items-center gap-2">
+            Part
+            <input
+              type="range"
+              aria-label="Part of the run that is shown"
+              aria-valuetext={`${Math.round(shown.from * 100)} to ${Math.round(shown.to * 100)} percent of the run`}
+              min={0}
+              max={1_000}
+              value={Math.round(look.middle * 1_000)}
+              onChange={({ target }) => go(look.zoom, Number(target.value) / 1_000)}
+              className="h-6 w-36 accent-live"
+            />
+          </label>
+        )}
+        <span className="flex items-center gap-1">
+          <Button look="ghost" size="icon" aria-label="Zoom out" onClick={() => go(look.zoom / 2, look.middle)}>
+            <ZoomOut size={15} />
+          </Button>
+          <input
+            type="range"
+            aria-label="Zoom"
+            aria-valuetext={`${look.zoom.toFixed(1)} times`}
+            min={0}
+            max={ZOOM_STEPS * FINENESS}
+            value={Math.round(Math.log2(look.zoom) * FINENESS)}
+            onChange={({ target }) => go(2 ** (Number(target.value) / FINENESS), look.middle)}
+            className="h-6 w-28 accent-live"
+          />
+          <Button look="ghost" size="icon" aria-label="Zoom in" onClick={() => go(look.zoom * 2, look.middle)}>
+            <ZoomIn size={15} />
+          </Button>
+        </span>
+      </div>
+      <Lanes
+        timeline={timeline}
+        axis={axis}
+        window={shown}
+        mark={mark}
+        onOpen={onOpen}
+        onMove={(middle) => go(look.zoom, middle)}
+        onZoom={(factor, share) => {
+          const zoom = Math.max(1, Math.min(2 ** ZOOM_STEPS, look.zoom * factor));
+          go(zoom, share + (look.middle - share) * (look.zoom / zoom));
+        }}
+      />
       <Turns turns={timeline.turns} onOpen={onOpen} />
     </div>
   );
 }
 
-interface Hover {
-  readonly left: number;
-  readonly text: string;
-}
-
-function draw(canvas: HTMLCanvasElement, timeline: Timeline): void {
-  const width = canvas.clientWidth;
-  canvas.width = width * devicePixelRatio;
-  canvas.height = HEIGHT * devicePixelRatio;
-  const pen = canvas.getContext("2d");
-  if (pen === null) return;
-  pen.scale(devicePixelRatio, devicePixelRatio);
-  const look = getComputedStyle(canvas);
-  const colour = (name: string) => look.getPropertyValue(name);
-  const room = width - GUTTER - 4;
-  const x = (ms: number) => GUTTER + (timeline.lengthMs === 0 ? 0 : ms / timeline.lengthMs) * room;
-  pen.font = `11px ${look.fontFamily}`;
-  pen.textBaseline = "middle";
-  LANES.forEach((name, lane) => {
-    pen.fillStyle = colour("--ink-3");
-    pen.fillText(name, 0, lane * LANE + LANE / 2);
-    pen.fillStyle = colour("--line");
-    pen.fillRect(GUTTER, lane * LANE + LANE - 1, room, 1);
-  });
-  const bar = (span: Pick<Span, "from" | "to">, lane: number, fill: string) => {
-    pen.fillStyle = fill;
-    pen.fillRect(x(span.from), lane * LANE + 5, Math.max(1.5, x(span.to) - x(span.from)), LANE - 11);
-  };
-  timeline.turns.forEach((turn, n) => {
-    bar(turn, 0, colour(turn.isError ? "--fail" : n % 2 === 0 ? "--solid" : "--ink-3"));
-    if (x(turn.to) - x(turn.from) < 26) return;
-    pen.fillStyle = colour("--on-solid");
-    pen.fillText(`T${turn.turn}`, x(turn.from) + 4, LANE / 2 - 0.5);
-  });
-  for (const tool of timeline.tools) bar(tool, 1, colour(tool.isError ? "--fail" : "--done"));
-  for (const wait of timeline.waits) bar(wait, 2, colour("--wait"));
-  for (const edit of timeline.edits) bar(edit, 3, colour("--live"));
-  for (const error of timeline.errors) bar(error, 4, colour("--fail"));
-  const endMs = timeline.lengthMs;
-  const spent = timeline.cost.map(({ at, usd }) => ({ at, value: usd }));
-  const filled = timeline.context.map(({ at, tokens }) => ({ at, value: tokens }));
-  drawLevels(pen, spent, { lane: 5, endMs, colour: colour("--mind") }, x);
-  drawLevels(pen, filled, { lane: 6, endMs, colour: colour("--wait") }, x);
-  pen.fillStyle = colour("--ink-3");
-  pen.fillText("0s", GUTTER, HEIGHT - 7);
-  const end = formatSpan(timeline.lengthMs);
-  pen.fillText(end, width - 4 - pen.measureText(end).width, HEIGHT - 7);
-}
-
-interface Level {
-  readonly at: number;
-  readonly value: number;
-}
-
-/** A value that stays until the next one, up to the highest of them. */
-function drawLevels(
-  pen: CanvasRenderingContext2D,
-  levels: readonly Level[],
-  { lane, endMs, colour }: { readonly lane: number; readonly endMs: number; readonly colour: string },
-  x: (ms: number) => number,
-): void {
-  const most = levels.reduce((highest, { value }) => Math.max(highest, value), 0);
-  if (most === 0) return;
-  const bottom = (lane + 1) * LANE - 2;
-  const y = (value: number) => bottom - (value / most) * (LANE - 6);
-  pen.strokeStyle = colour;
-  pen.lineWidth = 1.5;
-  pen.beginPath();
-  pen.moveTo(x(0), bottom);
-  let before = 0;
-  for (const { at, value } of levels) {
-    pen.lineTo(x(at), y(before));
-    pen.lineTo(x(at), y(value));
-    before = value;
-  }
-  pen.lineTo(x(endMs), y(before));
-  pen.stroke();
-}
-
-const spansOf = (timeline: Timeline, lane: number): readonly Span[] =>
-  [timeline.turns, timeline.tools, timeline.waits, timeline.edits, timeline.errors, timeline.turns, timeline.turns][
-    lane
-  ] ?? [];
-
-function findSpan(timeline: Timeline, box: DOMRect, clientX: number, clientY: number): Span | undefined {
-  const lane = Math.floor((clientY - box.top) / LANE);
-  const room = box.width - GUTTER - 4;
-  const ms = ((clientX - box.left - GUTTER) / room) * timeline.lengthMs;
-  const near = (NEAR_PX / room) * timeline.lengthMs;
-  let best: Span | undefined;
-  let distance = near;
-  for (const span of spansOf(timeline, lane)) {
-    const away = ms < span.from ? span.from - ms : ms > span.to ? ms - span.to : 0;
-    if (away <= distance) {
-      best = span;
-      distance = away;
-    }
-  }
-  return best;
-}
-
-function Lanes({ timeline, onOpen }: { readonly timeline: Timeline; readonly onOpen: (seq: number) => void }) {
-  const canvas = useRef<HTMLCanvasElement>(null);
-  const theme = usePreferences((preferences) => preferences.theme);
-  const [hover, setHover] = useState<Hover>();
+/** The address follows when a look has come to rest. */
+function useTold({ zoom, middle }: { zoom: number; middle: number }, onLook: TimelineTabProps["onLook"]): void {
+  const told = useRef({ zoom, middle });
   useEffect(() => {
-    const element = canvas.current;
-    if (element === null) return;
-    const observer = new ResizeObserver(() => draw(element, timeline));
-    observer.observe(element);
-    draw(element, timeline);
-    return () => observer.disconnect();
-  }, [timeline, theme]);
-  // The list of turns below does the same by keyboard.
-  return (
-    <div className="relative shrink-0 rounded-xl border border-line bg-surface px-3 pt-2">
-      <canvas
-        ref={canvas}
-        data-testid="lanes"
-        data-dark={isDark(theme)}
-        aria-hidden
-        className="block w-full cursor-pointer font-sans"
-        style={{ height: HEIGHT }}
-        onPointerMove={(event) => {
-          const box = event.currentTarget.getBoundingClientRect();
-          const span = findSpan(timeline, box, event.clientX, event.clientY);
-          const text =
-            span === undefined
-              ? ""
-              : `${span.label}${span.to > span.from ? ` · ${formatDuration(span.to - span.from)}` : ""}`;
-          setHover(span === undefined ? undefined : { left: event.clientX - box.left, text });
-        }}
-        onPointerLeave={() => setHover(undefined)}
-        onClick={(event) => {
-          const box = event.currentTarget.getBoundingClientRect();
-          const span = findSpan(timeline, box, event.clientX, event.clientY);
-          if (span !== undefined) onOpen(span.seq);
-        }}
-      />
-      {hover !== undefined && (
-        <p
-          aria-hidden
-          style={{ left: hover.left }}
-          className="pointer-events-none absolute -top-2 z-10 max-w-72 -translate-x-1/2 -translate-y-full truncate rounded-md bg-solid px-2 py-1 text-xs text-on-solid shadow-lift"
-        >
-          {hover.text}
-        </p>
-      )}
-    </div>
-  );
+    if (told.current.zoom === zoom && told.current.middle === middle) return;
+    const timer = setTimeout(() => {
+      told.current = { zoom, middle };
+      onLook({
+        zoom: zoom === 1 ? undefined : Number(zoom.toFixed(2)),
+        mid: zoom === 1 ? undefined : Math.round(middle * 100),
+      });
+    }, TOLD_AFTER_MS);
+    return () => clearTimeout(timer);
+  }, [zoom, middle, onLook]);
 }
 
 function Turns({ turns, onOpen }: { readonly turns: readonly TurnSpan[]; readonly onOpen: (seq: number) => void }) {

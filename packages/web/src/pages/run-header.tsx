@@ -1,9 +1,10 @@
 /** Who works here, in which state, and for how long. */
 import type { Sandbox } from "@drover/contract";
-import { toContextFill, type LogEvent, type Spent } from "@drover/contract/views";
+import { toContextFill, type Load, type LogEvent, type Spent } from "@drover/contract/views";
 import { useQuery } from "@tanstack/react-query";
 import { useMemo, type ReactNode } from "react";
 import { formatCost, formatCount, formatShort, formatSpan } from "../data/format.ts";
+import { toLoadFigures } from "../data/load-figures.ts";
 import { useNow } from "../data/now.ts";
 import { pricesQuery } from "../data/prices-query.ts";
 import { toTitle } from "../data/sandbox-title.ts";
@@ -17,13 +18,14 @@ import { RunLinks } from "./run-links.tsx";
 interface RunHeaderProps {
   readonly sandbox: Sandbox;
   readonly spent: Spent;
+  readonly load: Load | undefined;
   readonly events: readonly LogEvent[];
   readonly mayOperate: boolean;
   readonly isLoadingHistory: boolean;
   readonly loaded: number;
 }
 
-export function RunHeader({ sandbox, spent, events, mayOperate, isLoadingHistory, loaded }: RunHeaderProps) {
+export function RunHeader({ sandbox, spent, load, events, mayOperate, isLoadingHistory, loaded }: RunHeaderProps) {
   return (
     <div className="flex flex-wrap items-center gap-x-4 gap-y-1.5 border-b border-line px-3 py-2.5 md:px-5">
       <StateBadge state={sandbox.state} />
@@ -45,6 +47,13 @@ export function RunHeader({ sandbox, spent, events, mayOperate, isLoadingHistory
         </Figure>
         <Cost sandbox={sandbox} spent={spent} />
         {spent.calls > 0 && <Context events={events} />}
+        {toLoadFigures(sandbox, load).map(({ name, value, title, isHigh }) => (
+          <Figure key={name} name={name}>
+            <span title={title} className={cx(isHigh && "text-wait-ink")}>
+              {value}
+            </span>
+          </Figure>
+        ))}
         {sandbox.generation > 1 && <Figure name="generation">{sandbox.generation}</Figure>}
         <Figure name="for">
           <Elapsed sandbox={sandbox} />

@@ -185,6 +185,7 @@ function Run({ sandboxId }: { readonly sandboxId: string }) {
             <RunHeader
               sandbox={sandbox.data}
               spent={view.spent}
+              load={view.load}
               events={log?.events ?? NO_EVENTS}
               mayOperate={mayOperate}
               isLoadingHistory={log?.isLoading ?? true}
@@ -225,6 +226,7 @@ function Run({ sandboxId }: { readonly sandboxId: string }) {
                   selected={search.e}
                   onSelect={select}
                   label="Events of this run"
+                  hasMap
                 />
               )}
               <OutgoingMessages messages={outgoing} />
@@ -279,8 +281,10 @@ function Run({ sandboxId }: { readonly sandboxId: string }) {
               )}
               {search.tab === "timeline" && (
                 <TimelineTab
-                  events={log?.events ?? []}
+                  events={log?.events ?? NO_EVENTS}
+                  search={search}
                   onOpen={(seq) => void navigate({ search: { e: seq }, replace: true })}
+                  onLook={change}
                 />
               )}
               {sandbox.data !== undefined && search.tab === "details" && (

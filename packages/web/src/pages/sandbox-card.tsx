@@ -5,6 +5,7 @@ import { Link } from "@tanstack/react-router";
 import { memo } from "react";
 import { toBeatSeries, toMoves, useFleet, type FleetEntry, type Move } from "../data/fleet.ts";
 import { formatAge, formatClock, formatCost, formatCount, plural } from "../data/format.ts";
+import { toLoadFigures } from "../data/load-figures.ts";
 import { useNow } from "../data/now.ts";
 import { lastEventsQuery } from "../data/queries.ts";
 import { toTitle } from "../data/sandbox-title.ts";
@@ -76,6 +77,11 @@ export const SandboxCard = memo(function SandboxCard({ sandbox, project, isPicke
         {sandbox.tokens.total > 0 && (
           <span>{sandbox.cost_usd === null ? "no price" : formatCost(sandbox.cost_usd)}</span>
         )}
+        {toLoadFigures(sandbox, entry?.load).map(({ name, value, title, isHigh }) => (
+          <span key={name} title={title} className={cx("whitespace-nowrap", isHigh && "text-wait-ink")}>
+            {name} {value}
+          </span>
+        ))}
         <span className="flex-1" />
         <Age since={sandbox.created_at} />
       </p>
