@@ -111,7 +111,7 @@ export const OPTIONS = {
     env: "REDIS_URL",
     yaml: "redis.url",
     schema: optionalText,
-    doc: "Redis between replicas; without it hints stay in the process.",
+    doc: "Redis between replicas; without it hints and rate limits stay in the process.",
     secret: true,
   },
   logLevel: {

@@ -10,6 +10,8 @@ import { openNpmPackages } from "./adapters/agent-packages-npm.ts";
 import { openDiskBlobs } from "./adapters/blob-disk.ts";
 import { openMemoryBus } from "./adapters/bus-memory.ts";
 import { openRedisBus } from "./adapters/bus-redis.ts";
+import { openMemoryBuckets } from "./adapters/buckets-memory.ts";
+import { openRedisBuckets } from "./adapters/buckets-redis.ts";
 import { openGitCheckpoints } from "./adapters/checkpoint-git.ts";
 import { systemClock } from "./adapters/clock-system.ts";
 import { lockDataDir } from "./adapters/data-dir.ts";
@@ -210,6 +212,11 @@ async function openServer(options: ServerOptions, cleanup: ReturnType<typeof ope
 
   const bus = config.redisUrl === undefined ? openMemoryBus() : openRedisBus(config.redisUrl, log);
   cleanup.add(() => bus.close());
+  const installation = (await loadInstallation.one(db)).id;
+  const { redisUrl } = config;
+  const buckets =
+    redisUrl === undefined ? openMemoryBuckets(clock) : openRedisBuckets({ url: redisUrl, installation, clock, log });
+  cleanup.add(() => buckets.close());
   const worker = join(PACKAGES, "worker/dist");
   const providers = openProviders({
     local: () =>
@@ -303,7 +310,7 @@ async function openServer(options: ServerOptions, cleanup: ReturnType<typeof ope
     checkpoints: openGitCheckpoints(join(dataDir.path, "checkpoints")),
     unopened: new Map(),
     resources: toResources(options),
-    installation: (await loadInstallation.one(db)).id,
+    installation,
     host,
     instance,
     adopted: new Set(),
@@ -323,6 +330,7 @@ async function openServer(options: ServerOptions, cleanup: ReturnType<typeof ope
     startedMs: clock.now().getTime(),
     wake: (name) => loops.get(name)?.wake(),
     blobs: openDiskBlobs(join(storage, "blobs")),
+    buckets,
     vault,
     models,
     credentials: openCredentials({ db, clock, tail }),

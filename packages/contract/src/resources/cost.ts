@@ -1,5 +1,6 @@
 /** What models cost: records of calls, prices, budgets. Money is in US dollars; null says that nobody knows the price. */
 import { z } from "zod";
+import { HeaderWord } from "./header-word.ts";
 import { BudgetId, CostRecordId, ProjectId, SandboxId } from "../ids.ts";
 import { Timestamp } from "../time.ts";
 
@@ -239,11 +240,6 @@ export const ModelUpstreamChange = z.strictObject({
     .url({ protocol: /^https?$/ })
     .max(500)
     .optional(),
-  api_key: z
-    .string()
-    .min(1)
-    .max(1_000)
-    .regex(/^[\x21-\x7e]+$/, "must be one word of printable characters")
-    .optional(),
+  api_key: HeaderWord.max(1_000).optional(),
 });
 export type ModelUpstreamChange = z.infer<typeof ModelUpstreamChange>;

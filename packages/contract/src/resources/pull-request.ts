@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { MergeAttemptId, ProjectId, PullRequestId } from "../ids.ts";
 import { Timestamp } from "../time.ts";
+import { HeaderWord } from "./header-word.ts";
 
 /** Looked at by Git's rules later; here only what could be no name at all. */
 export const BranchName = z
@@ -156,12 +157,12 @@ export const ProjectGitChange = z.strictObject({
   host: z.enum(["builtin", "github"]).optional(),
   owner: GitHubName.optional(),
   name: GitHubName.optional(),
-  token: z.string().min(1).max(500).nullable().optional(),
+  token: HeaderWord.max(500).nullable().optional(),
   webhook_secret: z.string().min(8).max(500).nullable().optional(),
 });
 export type ProjectGitChange = z.infer<typeof ProjectGitChange>;
 
-export const PersonGitToken = z.strictObject({ token: z.string().min(1).max(500).nullable() });
+export const PersonGitToken = z.strictObject({ token: HeaderWord.max(500).nullable() });
 
 /** Older programs name the repository, and whose token is used: taken, and not believed. Both follow from project and credential. */
 const RepositoryClaims = {

@@ -2,6 +2,7 @@
 import type { Config, ResolvedResources, SandboxId } from "@drover/contract";
 import type { AgentPackages } from "../ports/agent-packages.ts";
 import type { BlobStore } from "../ports/blob.ts";
+import type { Buckets } from "../ports/buckets.ts";
 import type { ConversationSource } from "../ports/conversation-source.ts";
 import type { CheckpointStore } from "../ports/checkpoint-store.ts";
 import type { Judge } from "../ports/judge.ts";
@@ -25,6 +26,7 @@ export interface Deps extends EventLogDeps {
   readonly config: Config;
   readonly log: Log;
   readonly blobs: BlobStore;
+  readonly buckets: Buckets;
   readonly vault: Vault;
   readonly credentials: Credentials;
   readonly ingest: Ingest;

@@ -125,6 +125,14 @@ test("a person's own token goes before the project's", async () => {
   await server.call("PUT", "/auth/github-token", { token: own.token, body: { token: null } });
 });
 
+test("a token that no header could carry is refused, and not kept to make GitHub look away", async () => {
+  for (const token of ["日本", "two words", "line\nline"]) {
+    const own = await server.call("PUT", "/auth/github-token", { body: { token } });
+    const shared = await server.call("PATCH", `/projects/${project}/git`, { body: { token } });
+    expect([own.status, shared.status]).toEqual([422, 422]);
+  }
+});
+
 describe("a webhook", () => {
   const toPull = (ticketId: string, number: number, more: object) => ({
     action: "closed",

@@ -62,12 +62,12 @@ export const handlers: Handlers = {
   ...archiveHandlers,
   login: async (context, { body }) => {
     const address = context.request.ip;
-    context.limits.takeLogin(address);
-    const { person: who, session } = await login(context.deps, body.token).catch((error: unknown) => {
-      if (!(error instanceof AppError) || error.code !== "auth.required") context.limits.returnLogin(address);
+    await context.limits.takeLogin(address);
+    const { person: who, session } = await login(context.deps, body.token).catch(async (error: unknown) => {
+      if (!(error instanceof AppError) || error.code !== "auth.required") await context.limits.returnLogin(address);
       throw error;
     });
-    context.limits.returnLogin(address);
+    await context.limits.returnLogin(address);
     const isSecure = context.deps.config.publicUrl?.startsWith("https:") === true;
     void context.reply.header(
       "set-cookie",
@@ -152,7 +152,7 @@ export const handlers: Handlers = {
   ingestEvents: async (context, { body }) => {
     const from = worker(context);
     const events = "events" in body ? body.events : [body];
-    context.limits.takeEvents(from.sandboxId, events.length);
+    await context.limits.takeEvents(from.sandboxId, events.length);
     const key = context.requestKey?.key;
     const keyed =
       key === undefined
@@ -211,9 +211,9 @@ export const handlers: Handlers = {
     void context.reply.type("application/octet-stream").header("content-length", blob.size);
     return blob.bytes;
   },
-  heartbeat: (context, { body }) => {
+  heartbeat: async (context, { body }) => {
     const from = worker(context);
-    context.limits.takeEvents(from.sandboxId, 1);
+    await context.limits.takeEvents(from.sandboxId, 1);
     return beat(context.deps, from, body);
   },
 

@@ -107,7 +107,7 @@ export async function mountSite(
   options: { readonly webRoot: string; readonly signal: AbortSignal },
 ): Promise<Site> {
   const hosts: HostCheck = openHostCheck(deps.config);
-  const limits = openRateLimits(deps.config, deps.clock);
+  const limits = openRateLimits(deps.config, deps.buckets);
   const watch = openCredentialWatch(deps);
   const counters: Counters = { requests: 0, failures: 0 };
   const answerProblem = (error: unknown, request: Pick<FastifyRequest, "id">, reply: FastifyReply) => {

@@ -1,48 +1,29 @@
-/** How much each sandbox and each address may ask of this process. */
-import { fullBucket, takeTokens, type Bucket, type BucketRule } from "@drover/core";
+/** How much each sandbox and each address may ask. */
 import { AppError, type Config } from "@drover/contract";
-import type { Clock } from "../ports/clock.ts";
-
-const REMEMBERED = 20_000;
+import type { BucketKind, Buckets } from "../ports/buckets.ts";
 
 export interface RateLimits {
   /** Takes all or none; a refused caller keeps its events and comes again. */
-  takeEvents(sandboxId: string, count: number): void;
+  takeEvents(sandboxId: string, count: number): Promise<void>;
   /** Counted before it is tried, so that many at once are not more than many one after another. */
-  takeLogin(address: string): void;
+  takeLogin(address: string): Promise<void>;
   /** What was no failed attempt does not count. */
-  returnLogin(address: string): void;
+  returnLogin(address: string): Promise<void>;
 }
 
-function openBuckets(rule: BucketRule, clock: Clock) {
-  const buckets = new Map<string, Bucket>();
-  return (key: string, units: number) => {
-    const nowMs = clock.now().getTime();
-    if (buckets.size > REMEMBERED) buckets.clear();
-    const decision = takeTokens(rule, buckets.get(key) ?? fullBucket(rule, nowMs), units, nowMs);
-    buckets.set(key, decision.bucket);
-    return decision;
+export function openRateLimits(config: Config, buckets: Buckets): RateLimits {
+  const events: BucketKind = { name: "events", perSecond: config.eventsPerSecond, burst: config.eventBurst };
+  const perMinute = config.loginAttemptsPerMinute;
+  const logins: BucketKind = { name: "logins", perSecond: perMinute / 60, burst: perMinute };
+  const take = async (kind: BucketKind, key: string, units: number, detail: string) => {
+    const decision = await buckets.take(kind, key, units);
+    if (decision.ok) return;
+    throw new AppError("request.rate_limited", detail, { retryAfterSeconds: decision.retryAfterSeconds });
   };
-}
-
-export function openRateLimits(config: Config, clock: Clock): RateLimits {
-  const events = openBuckets({ perSecond: config.eventsPerSecond, burst: config.eventBurst }, clock);
-  const logins = openBuckets(
-    { perSecond: config.loginAttemptsPerMinute / 60, burst: config.loginAttemptsPerMinute },
-    clock,
-  );
-  const refuse = (retryAfterSeconds: number, detail: string) =>
-    new AppError("request.rate_limited", detail, { retryAfterSeconds });
   return {
-    takeEvents: (sandboxId, count) => {
-      const decision = events(sandboxId, count);
-      if (!decision.ok)
-        throw refuse(decision.retryAfterSeconds, `a sandbox sends at most ${config.eventsPerSecond} events a second`);
-    },
-    takeLogin: (address) => {
-      const decision = logins(address, 1);
-      if (!decision.ok) throw refuse(decision.retryAfterSeconds, "too many failed logins from this address");
-    },
-    returnLogin: (address) => void logins(address, -1),
+    takeEvents: (sandboxId, count) =>
+      take(events, sandboxId, count, `a sandbox sends at most ${config.eventsPerSecond} events a second`),
+    takeLogin: (address) => take(logins, address, 1, "too many failed logins from this address"),
+    returnLogin: async (address) => void (await buckets.take(logins, address, -1)),
   };
 }

@@ -200,3 +200,37 @@ test("a server that leaves answers what is under way, sends streams and polls el
   expect(await uploaded).toBe(200);
   await stopped;
 });
+
+test("what a sandbox may send and an address may try holds for both together; with Redis killed for each alone, and together again after", async () => {
+  await using redis = await startRedis();
+  await using database = await createDatabase();
+  // So little an hour that nothing refills while the test runs.
+  const config = { redisUrl: redis.url, eventsPerSecond: 0.001, eventBurst: 20, loginAttemptsPerMinute: 6 };
+  await using one = await startTestServer({ database, config });
+  await using two = await startTestServer({ database, config });
+  await Promise.all([one.running.ready, two.running.ready]);
+  let sent = 0;
+  /** How many events of a new sandbox are taken when both are asked in turn, twice the limit of one. */
+  const countTaken = async () => {
+    const { id, token } = await one.createSandbox();
+    const post = (server: TestServer) => {
+      const body = { event_type: "agent.message", client_event_id: `limit-${(sent += 1)}` };
+      return server.call("POST", `/sandboxes/${id}/events`, { token, body });
+    };
+    const answers = await Promise.all(Array.from({ length: 50 }, (_, n) => post(n % 2 === 0 ? one : two)));
+    for (const refused of answers.filter(({ status }) => status !== 200)) {
+      expect([refused.status, refused.body.type]).toEqual([429, "urn:drover:error:request.rate_limited"]);
+      expect(Number(refused.headers["retry-after"])).toBeGreaterThan(0);
+    }
+    return answers.filter(({ status }) => status === 200).length;
+  };
+  await expect.poll(countTaken, { timeout: 30_000 }).toBe(20);
+  const login = (server: TestServer) =>
+    server.request("POST", `${API_BASE}/auth/login`, { body: { token: "drv_u_no" } });
+  const tries = await Promise.all(Array.from({ length: 16 }, (_, n) => login(n % 2 === 0 ? one : two)));
+  expect(tries.filter(({ status }) => status === 401)).toHaveLength(6);
+  await redis.kill();
+  await expect.poll(countTaken, { timeout: 30_000 }).toBe(40);
+  await redis.start();
+  await expect.poll(countTaken, { timeout: 30_000 }).toBe(20);
+});

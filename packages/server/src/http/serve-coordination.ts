@@ -48,14 +48,14 @@ export const coordinationHandlers: Pick<Handlers, CoordinationName> = {
   cleanUpStaleAgents: (context, { body }) => cleanUpStale(context.deps, person(context), body.project_id),
   updateAgent: (context, { params, body }) => changeAgent(context.deps, params.sandbox_id, body),
   setAgentAvailability: (context, { params, body }) => changeAgent(context.deps, params.sandbox_id, body),
-  beatAgent: (context, { body }) => {
+  beatAgent: async (context, { body }) => {
     const from = worker(context);
-    context.limits.takeEvents(from.sandboxId, 1);
+    await context.limits.takeEvents(from.sandboxId, 1);
     return beatAgent(context.deps, from, body);
   },
-  postAgentEvent: (context, { body }) => {
+  postAgentEvent: async (context, { body }) => {
     const from = worker(context);
-    context.limits.takeEvents(from.sandboxId, 1);
+    await context.limits.takeEvents(from.sandboxId, 1);
     return postAgentEvent(context.deps, from, body);
   },
   getAgent: (context, { params }) => getAgent(context.deps, params.sandbox_id),
