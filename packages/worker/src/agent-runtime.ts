@@ -79,6 +79,10 @@ export interface WorkOrder {
   readonly mcpServers: Readonly<Record<string, McpServer>>;
   readonly subagents: Readonly<Record<string, Subagent>>;
   readonly skills: boolean;
+  /** Whether the agent may ask a person; null: where the policy says that a person is asked. */
+  readonly questions: boolean | null;
+  /** Whose settings the agent loads, where it knows several; null: those of the repository. */
+  readonly settingSources: readonly string[] | null;
   /** Stands in place of the agent's own, where it can be replaced; else at the beginning of the first prompt. */
   readonly systemPrompt: string | null;
   readonly systemPromptAppend: string | null;

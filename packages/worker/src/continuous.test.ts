@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { mkdirSync, readdirSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { expect } from "vitest";
 import { ContinuousOptions } from "@drover/contract";
 import type { Peer } from "./fixtures/peer.ts";
@@ -64,6 +64,22 @@ test("an agent works in iterations until evidence says that it is done, and its 
   expect(peer.requests.filter(({ path }) => path.includes("/ack"))).toEqual([]);
   expect(readdirSync(rig.cwd).toSorted()).toEqual([".git", "a.txt"]);
   expect(git(rig, "status", "--porcelain")).toBe("");
+});
+
+test("a worker that only looks around is asked for no evidence, and notes lie where the environment says", async ({
+  rig,
+}) => {
+  makeRepository(rig);
+  const script = { steps: [{ text: "seen" }], on_message: [{ steps: [COMMIT, { text: "again" }] }] };
+  const looking = await rig.peer(toAssignment(script, { require: ["committed"] }));
+  await rig.run(looking, { EXECUTION_MODE: "exploration" }).exit;
+  expect(looking.data("iteration.validation")).toMatchObject([{ passed: true }]);
+
+  const noting = await rig.peer(toAssignment(script, { require: ["committed"], max_iterations: 1 }));
+  const state = { STATE_DIR: `${rig.cwd}/../noting`, NOTES_FILE: `${rig.cwd}/../notes.md` };
+  await rig.run(noting, { ...state, REQUIRE_PR_CREATED: "true" }).exit;
+  expect(noting.data("iteration.validation")).toMatchObject([{ errors: [expect.any(String), expect.any(String)] }]);
+  expect(readFileSync(state.NOTES_FILE, "utf8")).toMatch(/^## Iteration 1\nNothing has been committed.*\n.*push it\./);
 });
 
 /** Broken on purpose, seen here: a branch of that name at origin taken for what is here. */

@@ -1,7 +1,7 @@
 /** Lets any agent work in iterations: after each one evidence is looked for, and what is missing becomes the next prompt. */
 import type { ContinuousOptions, InboxMessage, Json } from "@drover/contract";
 import { appendFile, mkdir, readFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { dirname } from "node:path";
 import { z } from "zod";
 import type { AgentEnd, AgentEvent, AgentRuntime, AgentSession, AgentStep, WorkOrder } from "./agent-runtime.ts";
 import { type EvidenceParts, type Finding, loadHead, lookForEvidence } from "./evidence.ts";
@@ -59,6 +59,8 @@ const toText = (value: unknown) => (typeof value === "string" ? value : "");
 
 export interface ContinuousParts extends Omit<EvidenceParts, "cwd" | "env"> {
   readonly options: ContinuousOptions;
+  /** Not in the workspace, which would never be clean. */
+  readonly notesFile: string;
   /** What the models have cost by the gateway's meter: some agents count nothing, others by prices of their own. */
   readonly loadSpent: (signal: AbortSignal) => Promise<number | null>;
 }
@@ -85,9 +87,8 @@ async function* iterate(
   signal: AbortSignal,
 ): AsyncGenerator<AgentStep, AgentEnd> {
   const { clock } = order;
-  const { options } = parts;
+  const { options, notesFile } = parts;
   const evidence = { ...parts, cwd: order.cwd, env: order.env };
-  const notesFile = join(order.home, "iteration-notes.md");
   const nowMs = () => clock.now().getTime();
   let innerMark: Json | undefined = marked?.inner;
   const loop: Loop = marked?.loop ?? {

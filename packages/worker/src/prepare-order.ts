@@ -61,9 +61,16 @@ export async function prepareOrder(settings: Settings, assignment: Assignment, m
     timeoutSeconds: assignment.timeout_s,
     allowedTools: settings.allowedTools ?? agent.allowed_tools ?? [],
     disallowedTools: settings.disallowedTools ?? agent.disallowed_tools ?? [],
-    mcpServers: agent.mcp_servers ?? {},
+    mcpServers: {
+      ...agent.mcp_servers,
+      ...(settings.mcpServerUrl === undefined
+        ? {}
+        : { orchestrator: { type: "http", url: settings.mcpServerUrl, headers: {} } }),
+    },
     subagents: settings.subagents === false ? {} : (agent.subagents ?? {}),
     skills: settings.skills ?? agent.skills ?? true,
+    questions: settings.questions ?? null,
+    settingSources: settings.settingSources ?? null,
     systemPrompt: settings.systemPrompt ?? null,
     systemPromptAppend: settings.systemPromptAppend ?? agent.system_prompt_append ?? null,
     continuous: settings.continuous ?? assignment.continuous,

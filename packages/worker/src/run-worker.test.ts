@@ -406,6 +406,23 @@ test("a session that the environment names is gone on with where its memory is, 
   expect(peer.data("agent.started").map((data) => data.resume)).toEqual(["fresh", "native"]);
 });
 
+test("the agent gets the MCP server, the questions and the sources of settings that the environment names", async ({
+  rig,
+}) => {
+  const mine = { type: "http" as const, url: "http://mine.example/", headers: {} };
+  const peer = await rig.peer({ ...steps({ text: "hm" }), agent: { mcp_servers: { mine } }, post_completion_s: 0.01 });
+  let asked: WorkOrder | undefined;
+  const start: AgentRuntime["start"] = (order, signal) => createScripted().start((asked = order), signal);
+  const env = {
+    MCP_SERVER_URL: "http://theirs.example/mcp",
+    SETTING_SOURCES: "user",
+    ENABLE_ASK_USER_QUESTION: "false",
+  };
+  await rig.run(peer, env, { runtimes: { scripted: { ...createScripted(), start } } }).exit;
+  const orchestrator = { type: "http", url: "http://theirs.example/mcp" };
+  expect(asked).toMatchObject({ mcpServers: { mine, orchestrator }, questions: false, settingSources: ["user"] });
+});
+
 test("a run that is over is not reported as started again when its worker restarts", async ({ rig }) => {
   const peer = await rig.peer({ ...steps({ text: "done" }), post_completion_s: 0.01 });
   await rig.run(peer).exit;

@@ -1,7 +1,7 @@
 /** A worker from start to end: restores its journal, learns what to do, runs the agent, and leaves nothing unsaid. */
 import { AppError, type Assignment, ContinuousOptions, Evidence, type NewEvent, toEventData } from "@drover/contract";
 import { randomBytes } from "node:crypto";
-import { dirname, join } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import type { AgentEnd, AgentRuntime, Resume, WorkOrder } from "./agent-runtime.ts";
 import { deliver } from "./deliver.ts";
 import { ACP_RUNTIMES } from "./agents/acp/acp.ts";
@@ -173,10 +173,11 @@ function toWorking(
 ): AgentRuntime | undefined {
   if (runtime === undefined || !order.continuous) return runtime;
   const options = { ...(assignment.continuous_options ?? ContinuousOptions.parse({})), ...settings.limits };
-  const asked = options.require ?? ["clean", "committed"];
+  const asked = settings.executionMode === "exploration" ? [] : (options.require ?? ["clean", "committed"]);
   const require = Evidence.options.filter((one) => settings.required.get(one) ?? asked.includes(one));
   const loadSpent = (signal: AbortSignal) => fetchSpent({ transport, sandboxId: settings.sandboxId }, signal);
-  return makeContinuous(runtime, { git: createGit(childEnv["PATH"]), options, require, loadSpent });
+  const notesFile = resolve(order.home, settings.notesFile ?? "iteration-notes.md");
+  return makeContinuous(runtime, { git: createGit(childEnv["PATH"]), options, require, loadSpent, notesFile });
 }
 
 /** Waits for the first of: the agent's end, the server's last word, the signal. Then ends the others. */

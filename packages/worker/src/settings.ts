@@ -40,6 +40,7 @@ const Variables = z.object({
   ANTHROPIC_MODEL: Text.optional(),
   BRANCH_NAME: Text.optional(),
   CWD: Text.optional(),
+  WORKSPACE_PATH: Text.optional(),
   SCRIPT_FILE: Text.optional(),
   STATE_DIR: Text.optional(),
   POLL_INTERVAL: Seconds.default(0.5),
@@ -52,6 +53,10 @@ const Variables = z.object({
   DISALLOWED_TOOLS: Names.optional(),
   ENABLE_SKILLS: Flag.optional(),
   ENABLE_SUBAGENTS: Flag.optional(),
+  ENABLE_ASK_USER_QUESTION: Flag.optional(),
+  SETTING_SOURCES: Names.pipe(z.array(z.enum(["user", "project", "local"]))).optional(),
+  MCP_SERVER_URL: z.url({ protocol: /^https?$/ }).optional(),
+  EXECUTION_MODE: z.enum(["exploration", "implementation", "validation"]).optional(),
   CONTINUOUS_MODE: Flag.optional(),
   MAX_ITERATIONS: z.coerce.number().int().positive().optional(),
   MAX_TOTAL_COST_USD: z.coerce.number().positive().optional(),
@@ -59,7 +64,9 @@ const Variables = z.object({
   MAX_CONSECUTIVE_ERRORS: z.coerce.number().int().positive().optional(),
   REQUIRE_CLEAN_GIT: Flag.optional(),
   REQUIRE_CODE_PUSHED: Flag.optional(),
+  REQUIRE_PR_CREATED: Flag.optional(),
   REQUIRE_TESTS: Flag.optional(),
+  NOTES_FILE: Text.optional(),
   SYSTEM_PROMPT: Text.optional(),
   SYSTEM_PROMPT_APPEND: Text.optional(),
   CONVERSATION_CONTEXT: Text.optional(),
@@ -70,12 +77,29 @@ const Variables = z.object({
   IS_SANDBOX: Flag.optional(),
 });
 
+const SPECIFICATIONS = "phases of a specification are tickets and tasks of the server (drover ticket create)";
+/** What other workers are told and this one cannot do: not silently left out, but refused with what to do instead. */
+const REFUSED: Readonly<Record<string, string>> = {
+  SPEC_ID: SPECIFICATIONS,
+  SPEC_PHASE: SPECIFICATIONS,
+  SPEC_TITLE: SPECIFICATIONS,
+  SPEC_DESCRIPTION: SPECIFICATIONS,
+  PHASE_DATA_B64: SPECIFICATIONS,
+  PHASE_CONTEXT_B64: SPECIFICATIONS,
+  REPORTER_MODE: SPECIFICATIONS,
+  REQUIRE_SPEC_SKILL: "the files of a specification are not looked at; name a test_command that does",
+  PREVIEW_ENABLED: "a preview is opened at the server (drover preview)",
+};
+const isOff = (text: string): boolean => /^(0|false|no|off)$/i.test(text);
+
 const Words = z.string().nullish();
 const TaskData = z.looseObject({
   task: z.looseObject({ description: Words }).nullish(),
   ticket: z.looseObject({ title: Words, description: Words }).nullish(),
   /** What a reviewer said of the try before. */
-  revision: z.looseObject({ feedback: Words }).nullish(),
+  revision: z.looseObject({ feedback: Words, recommendations: z.union([Words, z.array(z.string())]) }).nullish(),
+  /** All of it once more, written out for the agent. */
+  _markdown_context: Words,
   /** The older, flat shape. */
   task_description: Words,
 });
@@ -105,11 +129,18 @@ export interface Settings {
   readonly disallowedTools: readonly string[] | undefined;
   readonly skills: boolean | undefined;
   readonly subagents: boolean | undefined;
+  readonly questions: boolean | undefined;
+  readonly settingSources: readonly string[] | undefined;
+  /** An MCP server that the agent gets beside those of the assignment. */
+  readonly mcpServerUrl: string | undefined;
+  readonly executionMode: "exploration" | "implementation" | "validation" | undefined;
   readonly continuous: boolean | undefined;
   /** Limits of work in iterations. */
   readonly limits: Partial<ContinuousOptions>;
   /** Evidence that is asked for, or not, whatever the assignment says. */
   readonly required: ReadonlyMap<Evidence, boolean>;
+  /** Where what was found after each iteration is noted; below the agent's own directory unless absolute. */
+  readonly notesFile: string | undefined;
   readonly systemPrompt: string | undefined;
   readonly systemPromptAppend: string | undefined;
   readonly resumeSessionId: string | undefined;
@@ -135,28 +166,31 @@ const joinTexts = (...texts: readonly (string | undefined)[]): string | undefine
 
 function toTaskPrompt({ task, task_description: flat, revision }: TaskData): string | undefined {
   const description = task?.description ?? flat ?? undefined;
-  const feedback = revision?.feedback ?? undefined;
-  if (description === undefined || feedback === undefined) return description;
-  return joinTexts(description, `A reviewer sent this back:\n${feedback}`);
+  const said = [revision?.feedback, revision?.recommendations].flat().filter((part) => typeof part === "string");
+  if (description === undefined || said.length === 0) return description;
+  return joinTexts(description, `A reviewer sent this back:\n${said.join("\n")}`);
 }
 
 function toTicketPrompt(title: string | undefined, description: string | undefined): string | undefined {
   return description ?? (title === undefined ? undefined : `Analyze ticket: ${title}`);
 }
 
-const REQUIRED = { clean: "REQUIRE_CLEAN_GIT", pushed: "REQUIRE_CODE_PUSHED", tests: "REQUIRE_TESTS" } as const;
-
-const toRequired = (set: z.infer<typeof Variables>): ReadonlyMap<Evidence, boolean> =>
-  new Map(
-    Object.entries(REQUIRED).flatMap(([one, name]) => {
-      const wanted = set[name];
-      return wanted === undefined ? [] : [[one as Evidence, wanted] as const];
-    }),
-  );
+function toRequired(set: z.infer<typeof Variables>): ReadonlyMap<Evidence, boolean> {
+  const wanted: readonly (readonly [Evidence, boolean | undefined])[] = [
+    ["clean", set.REQUIRE_CLEAN_GIT],
+    // The server opens the pull request, from what was pushed: that much can be looked at here.
+    ["pushed", set.REQUIRE_PR_CREATED === true ? true : set.REQUIRE_CODE_PUSHED],
+    ["tests", set.REQUIRE_TESTS],
+  ];
+  return new Map(wanted.flatMap(([one, isWanted]) => (isWanted === undefined ? [] : [[one, isWanted] as const])));
+}
 
 /** Empty variables count as unset. */
 export function parseSettings(env: Environment, cwd: string): Settings {
   const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ""));
+  const refused = Object.entries(REFUSED).filter(([name]) => !isOff(given[name] ?? "off"));
+  if (refused.length > 0)
+    throw new AppError("config.invalid", refused.map(([name, instead]) => `${name}: ${instead}`).join("; "));
   const parsed = Variables.safeParse(given);
   if (!parsed.success) {
     const faults = parsed.error.issues.map((issue) => {
@@ -177,7 +211,7 @@ export function parseSettings(env: Environment, cwd: string): Settings {
     ticketPrompt: toTicketPrompt(title, task.ticket?.description ?? set.TICKET_DESCRIPTION),
     model: set.MODEL ?? set.ANTHROPIC_MODEL,
     branch: set.BRANCH_NAME,
-    cwd: set.CWD ?? cwd,
+    cwd: set.CWD ?? set.WORKSPACE_PATH ?? cwd,
     scriptFile: set.SCRIPT_FILE,
     stateDir: join(set.STATE_DIR ?? join(homedir(), ".drover-worker"), set.SANDBOX_ID),
     pollMs: set.POLL_INTERVAL * 1_000,
@@ -190,6 +224,10 @@ export function parseSettings(env: Environment, cwd: string): Settings {
     disallowedTools: set.DISALLOWED_TOOLS,
     skills: set.ENABLE_SKILLS,
     subagents: set.ENABLE_SUBAGENTS,
+    questions: set.ENABLE_ASK_USER_QUESTION,
+    settingSources: set.SETTING_SOURCES,
+    mcpServerUrl: set.MCP_SERVER_URL,
+    executionMode: set.EXECUTION_MODE,
     continuous: set.CONTINUOUS_MODE,
     limits: {
       ...(set.MAX_ITERATIONS === undefined ? {} : { max_iterations: set.MAX_ITERATIONS }),
@@ -198,8 +236,13 @@ export function parseSettings(env: Environment, cwd: string): Settings {
       ...(set.MAX_CONSECUTIVE_ERRORS === undefined ? {} : { max_errors: set.MAX_CONSECUTIVE_ERRORS }),
     },
     required: toRequired(set),
+    notesFile: set.NOTES_FILE,
     systemPrompt: set.SYSTEM_PROMPT,
-    systemPromptAppend: joinTexts(set.SYSTEM_PROMPT_APPEND, set.CONVERSATION_CONTEXT),
+    systemPromptAppend: joinTexts(
+      set.SYSTEM_PROMPT_APPEND,
+      task._markdown_context ?? undefined,
+      set.CONVERSATION_CONTEXT,
+    ),
     resumeSessionId: set.RESUME_SESSION_ID,
     sessionTranscript:
       set.SESSION_TRANSCRIPT_B64 === undefined ? undefined : Buffer.from(set.SESSION_TRANSCRIPT_B64, "base64"),

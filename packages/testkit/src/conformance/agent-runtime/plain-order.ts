@@ -28,6 +28,8 @@ export const makePlainOrder = (folder: string): WorkOrder => ({
   mcpServers: {},
   subagents: {},
   skills: true,
+  questions: null,
+  settingSources: null,
   systemPrompt: null,
   systemPromptAppend: null,
   continuous: false,

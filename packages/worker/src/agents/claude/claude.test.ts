@@ -97,6 +97,22 @@ test("what is appended stands behind the agent's own instructions, or behind tho
   await rm(folder, { recursive: true, force: true });
 });
 
+test("questions and sources of settings are as the worker's environment says, else as the policy and the repository", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "drover-claude-"));
+  const order = makePlainOrder(folder);
+  const sourcesOf = async (change: object) => (await toSdkOptions({ ...order, ...change })).settingSources;
+  const isAskable = async (change: object) =>
+    !(await toSdkOptions({ ...order, ...change })).disallowedTools.includes("AskUserQuestion");
+  expect(await sourcesOf({})).toEqual(["project"]);
+  expect(await sourcesOf({ settingSources: ["user", "local"] })).toEqual(["user", "local"]);
+  expect(await sourcesOf({ settingSources: ["user"], skills: false })).toEqual([]);
+  const asking = { permissionPolicy: { ...order.permissionPolicy, decision: "ask" } };
+  const allowing = { permissionPolicy: { ...order.permissionPolicy, decision: "allow" } };
+  expect([await isAskable(asking), await isAskable({ ...asking, questions: false })]).toEqual([true, false]);
+  expect([await isAskable(allowing), await isAskable({ ...allowing, questions: true })]).toEqual([false, true]);
+  await rm(folder, { recursive: true, force: true });
+});
+
 test("a message that was taken along by an interrupt is given to the agent again, and gets one receipt", async () => {
   const folder = await mkdtemp(join(tmpdir(), "drover-claude-"));
   const tell = ({ uuid }: SdkInput, state: string) => ({ type: "command_lifecycle", command_uuid: uuid, state });

@@ -51,8 +51,8 @@ async function readGuide(cwd: string): Promise<string | undefined> {
 const QUESTION_TOOL = "AskUserQuestion";
 
 /** Nobody is there to answer unless the policy says that a person is asked. */
-const toDisallowed = ({ disallowedTools, permissionPolicy }: WorkOrder): readonly string[] =>
-  permissionPolicy.decision === "ask" ? disallowedTools : [...disallowedTools, QUESTION_TOOL];
+const toDisallowed = ({ disallowedTools, permissionPolicy, questions }: WorkOrder): readonly string[] =>
+  (questions ?? permissionPolicy.decision === "ask") ? disallowedTools : [...disallowedTools, QUESTION_TOOL];
 
 type Fixed = Omit<
   SdkOptions,
@@ -72,7 +72,7 @@ export async function toSdkOptions(order: WorkOrder): Promise<Fixed> {
     env: await toEnv(order),
     permissionMode: order.permissionMode,
     ...(isBypassed ? { allowDangerouslySkipPermissions: true } : {}),
-    settingSources: order.skills ? ["project"] : [],
+    settingSources: order.skills ? (order.settingSources ?? ["project"]) : [],
     systemPrompt:
       order.systemPrompt === null
         ? {
