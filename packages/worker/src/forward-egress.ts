@@ -5,8 +5,9 @@ const SOCKET = "/run/cp/egress.sock";
 const PORT = 3128;
 const CONNECTIONS = 256;
 
-/** Whoever comes first serves all: a port that is taken already leads to the same place. */
-export function forwardEgress(): void {
+/** Whoever comes first serves all: a port that is taken already leads to the same place. `isAlone`: this network has nothing but a
+ *  loopback. To name it would load the resolver, which takes longer than all else that a supervisor does. */
+export function forwardEgress({ isAlone }: { readonly isAlone: boolean }): void {
   const forwarder = createServer({ allowHalfOpen: true }, (inside) => {
     const outside = connect({ path: SOCKET, allowHalfOpen: true });
     inside.on("error", () => outside.destroy()).on("close", () => outside.destroy());
@@ -15,5 +16,5 @@ export function forwardEgress(): void {
   });
   forwarder.maxConnections = CONNECTIONS;
   forwarder.on("error", () => undefined);
-  forwarder.listen(PORT, "127.0.0.1");
+  forwarder.listen(isAlone ? { port: PORT } : { port: PORT, host: "127.0.0.1" });
 }

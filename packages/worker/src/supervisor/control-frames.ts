@@ -18,8 +18,11 @@ export function writeFrame(socket: Socket, type: number, bytes: Uint8Array): boo
     const head = Buffer.allocUnsafe(CONTROL_HEADER_BYTES);
     head[0] = type;
     head.writeUInt32BE(piece.length, 1);
+    socket.cork();
     socket.write(head);
     isReady = socket.write(piece);
+    // What is written in the same turn leaves together.
+    process.nextTick(() => socket.uncork());
     start += piece.length;
   } while (start < bytes.length);
   return isReady;

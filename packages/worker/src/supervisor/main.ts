@@ -91,14 +91,14 @@ function closeInherited(): void {
 }
 
 closeInherited();
-// Nobody reads what this process says once it runs, and nothing that goes wrong with one connection ends the others.
-process.stderr.on("error", () => undefined);
+// Nobody reads what this process says once it runs, and nothing that goes wrong with one connection ends the others. That covers
+// stderr too, which takes a millisecond to open and is left alone.
 process.on("uncaughtException", () => undefined);
 
 createServer(accept).listen({ fd: CONTROL_FD });
 
 // Without a network namespace of its own the sandbox has no such port either: everybody's would be the same.
-if (process.env["SUPERVISOR_NO_FORWARDER"] === undefined) forwardEgress();
+if (process.env["SUPERVISOR_NO_FORWARDER"] === undefined) forwardEgress({ isAlone: true });
 
 setInterval(() => {
   if (Date.now() - lastHeardMs > ALONE_LIMIT_MS) process.exit(0);

@@ -2,7 +2,6 @@
 import { spawn, spawnSync, type ChildProcess } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import type { Socket } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { ControlExit, ControlRequest } from "@drover/contract";
 import { CONTROL_FRAME } from "@drover/contract/control-frame";
@@ -84,7 +83,7 @@ function requireDirectory(request: ExecRequest): ExecRequest {
 
 export function runProcess(socket: Socket, asked: ExecRequest, env: NodeJS.ProcessEnv): (frame: Frame) => void {
   const request = requireDirectory(asked);
-  const scratch = request.terminal === undefined ? undefined : mkdtempSync(join(tmpdir(), "tty-"));
+  const scratch = request.terminal === undefined ? undefined : mkdtempSync("/tmp/tty-");
   const ttyFile = join(scratch ?? "", "name");
   const [program = "", ...args] = scratch === undefined ? request.argv : toTerminalArgv(request, ttyFile);
   const options = { cwd: request.cwd, env: { ...env, ...request.env }, detached: true };

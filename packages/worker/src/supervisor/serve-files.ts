@@ -1,6 +1,5 @@
 /** Files as the sandbox sees them: a link planted by the agent leads nowhere but inside. */
-import { constants } from "node:fs";
-import { lstat, mkdir, open, readdir } from "node:fs/promises";
+import { constants, promises } from "node:fs";
 import type { Socket } from "node:net";
 import { dirname, join, resolve } from "node:path";
 import type { ControlRequest } from "@drover/contract";
@@ -35,7 +34,7 @@ const drained = (socket: Socket) =>
 
 async function read(socket: Socket, path: string, limit: number): Promise<void> {
   // Not blocking: opening a pipe would wait for a writer.
-  const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  const file = await promises.open(path, constants.O_RDONLY | constants.O_NONBLOCK);
   try {
     const found = await file.stat();
     if (!found.isFile()) throw Object.assign(new Error("this is not a file"), { code: "EINVAL" });
@@ -61,10 +60,10 @@ const toKind = (entry: { isFile(): boolean; isDirectory(): boolean; isSymbolicLi
 };
 
 async function list(socket: Socket, path: string): Promise<void> {
-  const names = (await readdir(path)).toSorted().slice(0, LIST_LIMIT);
+  const names = (await promises.readdir(path)).toSorted().slice(0, LIST_LIMIT);
   for (const name of names) {
     // Expected: a file that vanished while we looked.
-    const found = await lstat(join(path, name)).catch(() => undefined);
+    const found = await promises.lstat(join(path, name)).catch(() => undefined);
     if (found === undefined) continue;
     const entry = { name, kind: toKind(found), size: found.size, modified_ms: found.mtimeMs };
     writeFrame(socket, CONTROL_FRAME.stdout, Buffer.from(`${JSON.stringify(entry)}\n`));
@@ -90,7 +89,7 @@ async function refuseLinks(path: string): Promise<void> {
   const parts = resolve(path).split("/").filter(Boolean);
   for (let depth = 1; depth <= parts.length; depth += 1) {
     // Expected: a part that does not exist yet.
-    const found = await lstat(`/${parts.slice(0, depth).join("/")}`).catch(() => undefined);
+    const found = await promises.lstat(`/${parts.slice(0, depth).join("/")}`).catch(() => undefined);
     if (found?.isSymbolicLink() === true)
       throw Object.assign(new Error("the path leads through a link"), { code: "ELOOP" });
   }
@@ -100,8 +99,8 @@ async function refuseLinks(path: string): Promise<void> {
 export function serveWrite(socket: Socket, request: Extract<ControlRequest, { op: "write" }>): (frame: Frame) => void {
   const opened = (async () => {
     await refuseLinks(request.path);
-    await mkdir(dirname(request.path), { recursive: true });
-    const file = await open(request.path, WRITE, request.mode ?? 0o644);
+    await promises.mkdir(dirname(request.path), { recursive: true });
+    const file = await promises.open(request.path, WRITE, request.mode ?? 0o644);
     if (!(await file.stat()).isFile()) {
       await file.close();
       throw Object.assign(new Error("this is not a file"), { code: "EINVAL" });

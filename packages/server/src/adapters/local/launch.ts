@@ -24,43 +24,51 @@ const SECCOMP_FD = 4;
 const SAID_CHARACTERS = 2_000;
 
 /** Joins the groups, goes first should the host run out of memory, sets its limits, then becomes the rest of its arguments. In the
- *  background, and only once its parent is gone: it outlives us, and bubblewrap ends with its parent. The parent ends when it has noted who
- *  that is, so that whoever waits for it can find and end what it started. */
-const toScript = ({ first, limit, beside }: Work) => `set -eu
+ *  background, and only once its parent is gone: it outlives us, and bubblewrap ends with its parent. The parent ends when all is in place and
+ *  it has noted who that is, so that whoever waits for it can find and end what it started; one that is not noted ends by itself. There is no
+ *  environment, and what a shell adds on its own is taken back where it can be: bash insists on its level. */
+const toScript = ({ words, limit, first, beside }: Work) => `set -eu
+unset PWD
+PATH=/usr/sbin:/usr/bin:/sbin:/bin
 process=$1 groups=$2; shift 2
-IFS='
+${words}IFS='
 '
-${first}{
+{
   for file in $groups; do echo 0 > "$file"; done
   echo 1000 > /proc/self/oom_score_adj
 ${limit}  while read -r own < /proc/self/stat; do case $own in *") "?" $$ "*) ;; *) break ;; esac; done
+  read -r noted < "$process"
+  [ "\${noted%% *}" = "\${own%% *}" ]
   exec "$@" > /dev/null
 } &
 sandbox=$!
-read -r noted < "/proc/$sandbox/stat"
+${first}read -r noted < "/proc/$sandbox/stat"
 echo "$noted" > "$process"
 ${beside}`;
 
 interface Work {
-  /** Before anything is started. */
-  readonly first: string;
+  /** Takes its own from the arguments. */
+  readonly words: string;
   readonly limit: string;
-  /** At the same time. */
+  /** Before the sandbox starts. */
+  readonly first: string;
+  /** While it starts. */
   readonly beside: string;
 }
 
-const NOTHING: Work = { first: "", limit: "", beside: "" };
+const NOTHING: Work = { words: "", limit: "", first: "", beside: "" };
 
 /** As root, in a mount namespace of its own: the sandbox's uid need not be able to walk to these places. One program mounts them all:
  *  every further one would cost a sandbox 2 ms. The limits are the sandbox's own, since its uid is; files are counted in blocks of 512
  *  bytes, and shells differ in the letter for processes. */
 const SHOW_PLACES: Work = {
-  first: `table=$1 processes=$2 blocks=$3; shift 3
-mount --all --fstab "$table"
+  words: `table=$1 processes=$2 blocks=$3; shift 3
 `,
   limit: `  ulimit -c 0
   ulimit -f "$blocks"
   ulimit -p "$processes" 2>/dev/null || ulimit -u "$processes"
+`,
+  first: `mount --all --fstab "$table"
 `,
   beside: "",
 };
@@ -69,7 +77,7 @@ mount --all --fstab "$table"
  *  bubblewrap shows meanwhile, and comes through to them. A sandbox that does not get its own ends before anything runs in it. */
 const MOUNT_IMAGE: Work = {
   ...SHOW_PLACES,
-  first: `${SHOW_PLACES.first}image=$1 options=$2 over=$3 owner=$4; shift 4
+  words: `${SHOW_PLACES.words}image=$1 options=$2 over=$3 owner=$4; shift 4
 `,
   beside: `{
   mount -t ext4 -o "$options" "$image" ${IMAGE_MOUNT} &&
@@ -193,7 +201,7 @@ function toArgv(options: LaunchOptions, imageTable: string): readonly string[] {
       ? [...(uid === null ? toLimits(limits, false) : []), ...toPlainArgv(uid === null ? own : SHOWN, place.key)]
       : toBubblewrapArgv(options, options.bubblewrap, own);
   const toNoted = (work: Work) => [TOOLS.sh, "-c", toScript(work), "sh", place.process, options.groupFiles.join("\n")];
-  if (uid === null) return [...toNoted(NOTHING), TOOLS.env, "-i", ...inner];
+  if (uid === null) return [...toNoted(NOTHING), ...inner];
   return [
     TOOLS.unshare,
     "--mount",
@@ -205,8 +213,6 @@ function toArgv(options: LaunchOptions, imageTable: string): readonly string[] {
     String(limits.processes),
     String(Math.ceil(limits.diskBytes / 512)),
     ...(options.hasImage ? [place.image, IMAGE_MOUNT_OPTIONS, imageTable, String(uid)] : []),
-    TOOLS.env,
-    "-i",
     TOOLS.setpriv,
     `--reuid=${uid}`,
     `--regid=${uid}`,
@@ -293,8 +299,7 @@ export async function openLaunch(directory: string): Promise<Launch> {
       stdio[CONTROL_FD] = handle.fd;
       stdio[SECCOMP_FD] = filter;
       // A session of its own, which no signal to ours reaches.
-      const env = { PATH: "/usr/sbin:/usr/bin:/sbin:/bin" };
-      const child = spawn(program, args, { cwd: "/", env, stdio, detached: true });
+      const child = spawn(program, args, { cwd: "/", env: {}, stdio, detached: true });
       const boot = listen(child);
       await new Promise<void>((resolve, reject) => {
         child.once("error", reject);

@@ -11,7 +11,7 @@ test -e "$1" && echo data visible || echo data hidden
 echo interfaces $(sed -n 's/^ *\\([^:|]*\\):.*/\\1/p' /proc/net/dev | grep -vE '^(lo|tunl|gre|erspan|ip_vti|ip6|sit)' | wc -l)
 sed -n 's/^\\(CapEff\\|CapPrm\\|CapBnd\\|NoNewPrivs\\|Seccomp\\):[[:space:]]*/\\1 /p' /proc/self/status
 unshare -U true 2>/dev/null && echo userns made || echo userns refused
-echo environ $(tr -d '\\0' < /proc/1/environ | wc -c)
+echo environ $(tr '\\0' '\\n' < /proc/1/environ | grep -vx 'SHLVL=[0-9]' | wc -c)
 echo supervisor $(head -c 1 /proc/2/environ 2>/dev/null | wc -c)
 `;
 
