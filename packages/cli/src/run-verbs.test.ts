@@ -87,5 +87,5 @@ test("projects are made, changed and shown; any call is made by its name, and a 
   for (const line of [listed, calls].join("").split("\n")) expect(line.length, line).toBeLessThanOrEqual(COLUMNS);
   expect(wrong).toMatchObject({ code: EXIT.usage, err: expect.stringContaining("drover api list") as string });
   expect(needs).toMatchObject({ code: EXIT.usage, err: expect.stringContaining("needs project_id") as string });
-  expect(body).toMatchObject({ code: EXIT.usage, err: expect.stringContaining("is not JSON") as string });
+  expect(body).toMatchObject({ code: EXIT.usage, err: expect.stringContaining("neither JSON nor YAML") as string });
 });

@@ -18,6 +18,7 @@ import { permissionEndpoints } from "./endpoints/permissions.ts";
 import { projectEndpoints } from "./endpoints/projects.ts";
 import { replayEndpoints } from "./endpoints/replay.ts";
 import { providerEndpoints } from "./endpoints/providers.ts";
+import { repositoryEndpoints } from "./endpoints/repositories.ts";
 import { sandboxEndpoints } from "./endpoints/sandboxes.ts";
 import { graphEndpoints } from "./endpoints/graph.ts";
 import { taskEndpoints } from "./endpoints/tasks.ts";
@@ -35,6 +36,7 @@ export const api = {
   ...insideEndpoints,
   ...replayEndpoints,
   ...gitEndpoints,
+  ...repositoryEndpoints,
   ...eventEndpoints,
   ...messageEndpoints,
   ...permissionEndpoints,

@@ -341,7 +341,7 @@ export const OPTIONS = {
     env: "DROVER_EGRESS_ALLOW_PRIVATE",
     yaml: "sandbox.egress_allow_private",
     schema: optionalText,
-    doc: "Hosts that sandboxes reach even where they lie in a private network or on this machine; no wildcards.",
+    doc: "Hosts that sandboxes reach, and repositories are looked at, even where they lie in a private network or on this machine; no wildcards.",
   },
   egressPorts: {
     env: "DROVER_EGRESS_PORTS",

@@ -26,6 +26,7 @@ import { openCassettes, openRecorder } from "./adapters/model-cassette.ts";
 import { openHttpVendors } from "./adapters/model-http.ts";
 import { openGitHub } from "./adapters/git-github.ts";
 import { openGitMirrors } from "./adapters/git-mirror.ts";
+import { openRemoteRefs } from "./adapters/git-remote-refs.ts";
 import { randomIds } from "./adapters/ids-random.ts";
 import { startPostgres } from "./adapters/postgres-embedded.ts";
 import { diskStorage } from "./adapters/storage-dir.ts";
@@ -40,6 +41,7 @@ import { openRemote } from "./adapters/sandbox-remote.ts";
 import { awaitDatabase } from "./app/await-database.ts";
 import { openCredentials } from "./app/credential.ts";
 import type { Deps } from "./app/deps.ts";
+import { openRemoteJudge } from "./app/judge-remote.ts";
 import { openWebhookJudge } from "./app/judge-webhook.ts";
 import { openIngest } from "./app/ingest-events.ts";
 import { parseEgressSettings } from "./app/govern-egress.ts";
@@ -307,6 +309,10 @@ async function openServer(options: ServerOptions, cleanup: ReturnType<typeof ope
       },
     },
     repositories: openGitMirrors(join(dataDir.path, "mirrors")),
+    remotes: openRemoteRefs({
+      resolver: options.resolver ?? systemResolver,
+      judge: openRemoteJudge(parseEgressSettings(config), () => deps.egress.own()),
+    }),
     checkpoints: openGitCheckpoints(join(dataDir.path, "checkpoints")),
     unopened: new Map(),
     resources: toResources(options),

@@ -50,11 +50,18 @@ function toInput(endpoint: Endpoint, assignments: readonly string[]) {
 async function readBody(context: Context, args: Arguments): Promise<unknown> {
   const given = args.get("body");
   if (given === undefined) return undefined;
+  const text = given === "-" ? await context.readInput() : given;
+  const complain = (why: string) => new UsageError(`--body is neither JSON nor YAML: ${why}`, api.name);
+  // Every JSON is YAML too.
+  const { parse } = await import("yaml");
+  let body: unknown;
   try {
-    return JSON.parse(given === "-" ? await context.readInput() : given);
+    body = parse(text);
   } catch (cause) {
-    throw new UsageError(`--body is not JSON: ${cause instanceof Error ? cause.message : ""}`, api.name);
+    throw complain(cause instanceof Error ? cause.message : "");
   }
+  if (typeof body !== "object" || body === null) throw complain("it holds no fields");
+  return body;
 }
 
 const tell = (context: Context, reply: unknown): void | Promise<void> =>
@@ -65,7 +72,7 @@ export const api: Verb = {
   summary: "Make any call of the HTTP API.",
   usage: "list [text] | <call> [name=value...]",
   isRemote: true,
-  flags: [{ name: "body", value: "json", doc: "What is sent; - reads it from standard input." }],
+  flags: [{ name: "body", value: "text", doc: "What is sent, as JSON or YAML; - reads it from standard input." }],
   details:
     "Calls have the names of docs/API.md. A name=value whose name stands in the path is put there, the others are the query; a name may be repeated. The answer is JSON, or what was asked for as it is.",
   async run(context, args) {

@@ -23,6 +23,7 @@ import {
   PriceChange,
   PricedModel,
 } from "../resources/cost.ts";
+import { CostEstimate, CostEstimateQuery } from "../resources/cost-estimate.ts";
 import { page, Paging } from "./page.ts";
 
 const budgetRef = z.object({ budget_id: BudgetId });
@@ -65,6 +66,15 @@ export const costEndpoints = {
     summary: "What so many tasks are expected to cost.",
     body: CostForecastRequest,
     reply: CostForecast,
+  }),
+  estimateCost: endpoint({
+    method: "GET",
+    path: "/costs/estimate",
+    access: "person",
+    verb: "read",
+    summary: "What one more run is likely to cost and take, told from runs that are over.",
+    query: CostEstimateQuery,
+    reply: CostEstimate,
   }),
   listBudgets: endpoint({
     method: "GET",

@@ -10,6 +10,7 @@ import type { Log } from "../ports/log.ts";
 import type { Traces } from "../ports/traces.ts";
 import type { Vault } from "../ports/vault.ts";
 import type { WebhookPost } from "../ports/webhook-post.ts";
+import type { RemoteRefs } from "../ports/remote-refs.ts";
 import type { Repositories } from "../ports/repository.ts";
 import type { SandboxGate } from "../ports/sandbox-gate.ts";
 import type { Credentials } from "./credential.ts";
@@ -38,6 +39,7 @@ export interface Deps extends EventLogDeps {
   readonly agents: AgentPackages;
   readonly egress: Egress;
   readonly repositories: Repositories;
+  readonly remotes: RemoteRefs;
   readonly git: Git;
   readonly checkpoints: CheckpointStore;
   readonly unopened: Unopened;

@@ -1,5 +1,6 @@
 /** Handlers of branches and pull requests. */
 import { ensureTicketBranch, findTicketWork } from "../app/branch-workflow.ts";
+import { checkRepository } from "../app/check-repository.ts";
 import { createOnceDone } from "../app/create-once.ts";
 import { changeProjectGit, keepPersonToken } from "../app/manage-project-git.ts";
 import { pickProject } from "../app/manage-projects.ts";
@@ -36,9 +37,11 @@ type GitHandlers = Pick<
   | "finishBranch"
   | "mergeBranch"
   | "branchStatus"
+  | "checkRepository"
 >;
 
 export const gitHandlers: GitHandlers = {
+  checkRepository: (context, { body }) => checkRepository(context.deps, person(context), body, context.signal),
   getProjectGit: (context, { params }) => readProjectGit(context.deps, params.project_id, context.signal),
   changeProjectGit: (context, { params, body }) =>
     changeProjectGit(context.deps, person(context), params.project_id, body, context.signal),

@@ -16,6 +16,7 @@ import {
   setPrice,
   setUpstream,
 } from "../app/manage-model-settings.ts";
+import { estimateCost } from "../app/estimate-cost.ts";
 import { forecastCosts } from "../app/forecast-costs.ts";
 import { pageCosts, readBreakdown, summariseCosts } from "../app/read-costs.ts";
 import { person, type Handlers } from "./context.ts";
@@ -25,6 +26,7 @@ export const costHandlers: Pick<Handlers, keyof typeof costEndpoints> = {
   summariseCosts: (context, { query }) => summariseCosts(context.deps, person(context), query),
   breakDownCosts: (context, { query }) => readBreakdown(context.deps, person(context), query),
   forecastCosts: (context, { body }) => forecastCosts(context.deps, person(context), body),
+  estimateCost: (context, { query }) => estimateCost(context.deps, person(context), query),
   listBudgets: (context, { query }) => pageBudgets(context.deps, person(context), query),
   createBudget: (context, { body }) => createBudget(context.deps, person(context), body, context.requestKey),
   getBudget: (context, { params }) => getBudget(context.deps, person(context), params.budget_id),

@@ -1,7 +1,22 @@
 /** The form of a new sandbox: what is missing is said at its place with the way out, and what is made is followed. */
+import { execFileSync } from "node:child_process";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createClient } from "@drover/client";
 import { expect } from "vitest";
 import { findViolations } from "./axe.ts";
-import { eventually, test } from "./browser.ts";
+import { ADMIN_TOKEN, eventually, test } from "./browser.ts";
+
+async function makeRepository() {
+  const path = await mkdtemp(join(tmpdir(), "drover-form-"));
+  const git = (...args: string[]) =>
+    execFileSync("git", ["-c", "user.name=a", "-c", "user.email=a@example.org", ...args], { cwd: path });
+  git("init", "--quiet", "--initial-branch", "trunk");
+  git("commit", "--quiet", "--allow-empty", "-m", "first");
+  git("branch", "side");
+  return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) };
+}
 
 test("what is incomplete, impossible or missing is said at its field, and nothing typed is lost", async ({
   page,
@@ -28,7 +43,8 @@ test("what is incomplete, impossible or missing is said at its field, and nothin
   await page.getByRole("textbox", { name: "Memory, GiB" }).fill("1.5");
   // The server knows what the page does not: the agent is not installed.
   await page.getByRole("button", { name: "Create sandbox" }).click();
-  await page.getByText("One field needs a look.").waitFor();
+  await page.getByText("One field needs a look:").waitFor();
+  await page.getByRole("status").getByRole("button", { name: "Agent", exact: true }).waitFor();
   await page
     .getByText(/drover agents install claude/)
     .first()
@@ -40,6 +56,48 @@ test("what is incomplete, impossible or missing is said at its field, and nothin
   await eventually(() => page.getByRole("region", { name: "curl command" }).textContent()).toContain(
     `"memory_gb": 1.5`,
   );
+});
+
+test("before anything is made the page tells of the repository, of the cost, and of the same request elsewhere", async ({
+  page,
+  product,
+}) => {
+  const client = createClient({ baseUrl: product.url, token: ADMIN_TOKEN });
+  await using repo = await makeRepository();
+  const project = await client.createProject({ body: { name: "Barn", repo: repo.path } });
+  await page.goto(`${product.url}/sandboxes/new`);
+  await page.getByText("The project has no repository yet: it gets an empty one.").waitFor();
+  await page.getByRole("combobox", { name: "Project" }).selectOption(project.id);
+  await page.getByText("It can be read, and trunk is there, one of 2 branches.").waitFor();
+  await page.getByRole("combobox", { name: "Branch" }).fill("tru");
+  await page.getByText("It can be read, and has no branch tru.").waitFor();
+  await page.getByRole("button", { name: "Take trunk" }).click();
+  await page.getByText("trunk is there").waitFor();
+  await page.getByRole("textbox", { name: "Repository" }).fill("http://169.254.169.254/a.git");
+  await page.getByText(/It is not taken: .*metadata address/).waitFor();
+  expect(await findViolations(page)).toEqual([]);
+  await page.getByRole("textbox", { name: "Repository" }).fill(repo.path);
+  await page.locator("[data-repository=found]").waitFor();
+
+  // Nobody ran yet; an agent that asks no model costs nothing.
+  const cost = page.getByRole("region", { name: "What it may cost" });
+  await cost.getByText("No run of Claude Agent SDK is over: it takes 3 to say something.").waitFor();
+  await page.getByRole("combobox", { name: "Model" }).fill("claude-haiku-4-5");
+  await cost.getByText("claude-haiku-4-5: $1 for a million tokens in, $5 out.").waitFor();
+  await page.getByRole("radio", { name: /Scripted/ }).check();
+  await cost.getByText("Nothing: it plays a script").waitFor();
+
+  await page.getByRole("textbox", { name: "What should the agent do?" }).fill("Mend it:\n\n- one");
+  await page.getByRole("radio", { name: "Preview" }).check();
+  await page.getByRole("region", { name: "Preview of the prompt" }).getByRole("listitem").waitFor();
+  await page.getByText("Where, and within which limits").click();
+  await page.getByRole("radio", { name: "2 GiB" }).check();
+  await eventually(() => page.getByRole("textbox", { name: "Cores" }).inputValue()).toBe("1");
+  await page.getByRole("radio", { name: "YAML" }).check();
+  await eventually(() => page.getByRole("region", { name: "YAML file" }).textContent()).toContain("memory_gb: 2");
+  await page.getByRole("radio", { name: "CLI", exact: true }).check();
+  await eventually(() => page.getByRole("region", { name: "drover command" }).textContent()).toContain("--memory 2");
+  expect(await findViolations(page)).toEqual([]);
 });
 
 test("a sandbox is made from the form and followed from its first step to the agent", async ({ page, product }) => {

@@ -2,28 +2,18 @@
 import { ClientError } from "@drover/client";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
-import { ChevronRight, LoaderCircle } from "lucide-react";
-import {
-  lazy,
-  Suspense,
-  useEffect,
-  useMemo,
-  useRef,
-  useState,
-  type FormEvent,
-  type KeyboardEvent,
-  type ReactNode,
-} from "react";
+import { LoaderCircle } from "lucide-react";
+import { lazy, Suspense, useEffect, useRef, useState, type FormEvent, type KeyboardEvent } from "react";
 import { client } from "../data/client.ts";
 import { projectsQuery } from "../data/queries.ts";
 import { useMay } from "../data/use-may.ts";
 import { Button } from "../ui/button.tsx";
-import { CopyButton } from "../ui/copy.tsx";
 import { Empty } from "../ui/empty.tsx";
 import { Field } from "../ui/field.tsx";
 import { Page } from "../ui/page.tsx";
 import { Problem } from "../ui/problem.tsx";
 import { Select, TextArea } from "../ui/select.tsx";
+import { ComplaintList } from "./complaint-list.tsx";
 import {
   findComplaints,
   forgetPrompt,
@@ -34,8 +24,14 @@ import {
   type Draft,
   type Part,
 } from "./draft.ts";
+import { Equivalent } from "./equivalent.tsx";
+import { Estimate } from "./estimate.tsx";
+import { Fold } from "./fold.tsx";
 import { Outlook } from "./outlook.tsx";
+import { PromptField } from "./prompt-field.tsx";
+import { RepositoryState, useRepositoryCheck } from "./repository-state.tsx";
 import { RuntimeChoice } from "./runtime-choice.tsx";
+import { SizeChoice } from "./size-choice.tsx";
 import { Templates } from "./templates.tsx";
 
 const NewExternal = lazy(() => import("../pages/new-external.tsx").then((module) => ({ default: module.NewExternal })));
@@ -103,16 +99,19 @@ function NewSandboxForm() {
       return navigate({ to: "/sandboxes/$sandboxId", params: { sandboxId: sandbox.id } });
     },
   });
+  const repository = useRepositoryCheck(draft);
   const own = findComplaints(draft);
   const refused = create.error instanceof ClientError ? toComplaints(create.error) : {};
   const complaints = isTried ? { ...refused, ...own } : refused;
   const count = Object.keys(complaints).length;
 
-  const change = (part: Part) => (value: string) => {
-    setDraft((old) => ({ ...old, [part]: value }));
+  const pick = (parts: Partial<Draft>) => {
+    setDraft((old) => ({ ...old, ...parts }));
     if (create.isError) create.reset();
   };
+  const change = (part: Part) => (value: string) => pick({ [part]: value });
   const bind = (part: Part) => ({
+    name: part,
     value: draft[part],
     complaint: complaints[part],
     onChange: (event: { readonly target: { readonly value: string } }) => change(part)(event.target.value),
@@ -145,15 +144,14 @@ function NewSandboxForm() {
               Bring your own worker instead
             </button>
           </div>
-          <TextArea
-            label="What should the agent do?"
+          <PromptField
             rows={5}
             autoFocus
             placeholder="Find out why the login test is flaky, and fix it. Keep the public API."
             maxLength={100_000}
             {...bind("prompt")}
           />
-          <Templates draft={draft} onPick={(parts) => setDraft((old) => ({ ...old, ...parts }))} />
+          <Templates draft={draft} onPick={pick} />
           <RuntimeChoice value={draft.runtime} complaint={complaints.runtime} onChange={change("runtime")} />
           <div className="grid gap-4 sm:grid-cols-2">
             <Field
@@ -185,18 +183,26 @@ function NewSandboxForm() {
             />
             <Field
               label="Branch"
-              placeholder="The default branch"
+              list="branches"
+              placeholder={repository.check.data?.default_branch ?? "The default branch"}
               spellCheck={false}
               autoCapitalize="off"
               {...bind("branch")}
             />
+            <datalist id="branches">
+              {repository.check.data?.branches.map((branch) => (
+                <option key={branch} value={branch} />
+              ))}
+            </datalist>
+            <RepositoryState state={repository} onBranch={change("branch")} />
           </div>
-          <Group
+          <Fold
             title="Where, and within which limits"
             parts={["provider", "network", "memory", "cpu", "disk", "minutes", "env"]}
             draft={draft}
             complaints={complaints}
           >
+            <SizeChoice draft={draft} onPick={pick} />
             <Select label="Provider" options={PROVIDERS} {...bind("provider")} />
             <Select label="Network" options={NETWORKS} {...bind("network")} />
             <Field label="Memory, GiB" inputMode="decimal" placeholder="4" {...bind("memory")} />
@@ -212,8 +218,8 @@ function NewSandboxForm() {
               className="sm:col-span-2 lg:col-span-3"
               {...bind("env")}
             />
-          </Group>
-          <Group
+          </Fold>
+          <Fold
             title="What it may do and spend"
             parts={["mode", "policy", "deadline", "budget", "turns"]}
             draft={draft}
@@ -229,12 +235,10 @@ function NewSandboxForm() {
             />
             <Field label="Budget, USD" inputMode="decimal" placeholder="No limit" {...bind("budget")} />
             <Field label="Turns at most" inputMode="numeric" placeholder="No limit" {...bind("turns")} />
-          </Group>
+          </Fold>
           {create.isError && count === 0 && <Problem error={create.error} what="The sandbox was not created" />}
           <div className="sticky bottom-0 -mx-4 flex items-center gap-4 border-t border-line bg-paper px-4 py-3 md:mx-0 md:px-0">
-            <p role="status" className="min-w-0 flex-1 text-xs text-fail-ink">
-              {count > 0 && (count === 1 ? "One field needs a look." : `${count} fields need a look.`)}
-            </p>
+            <ComplaintList complaints={complaints} form={form} />
             <span className="hidden text-2xs text-ink-3 sm:inline">Ctrl Enter</span>
             <Button type="submit" look="solid" disabled={create.isPending} className="max-md:h-11">
               {create.isPending && <LoaderCircle size={15} className="animate-spin" />} Create sandbox
@@ -243,63 +247,11 @@ function NewSandboxForm() {
         </form>
         <div className="flex min-w-0 flex-col gap-6 xl:sticky xl:top-6 xl:self-start">
           <Outlook draft={draft} />
+          <Estimate draft={draft} />
           <Equivalent draft={draft} />
         </div>
       </div>
       <Suspense>{isExternal && <NewExternal isOpen onClose={() => setExternal(false)} />}</Suspense>
     </Page>
-  );
-}
-
-interface GroupProps {
-  readonly title: string;
-  readonly parts: readonly Part[];
-  readonly draft: Draft;
-  readonly complaints: Readonly<Partial<Record<Part, string>>>;
-  readonly children: ReactNode;
-}
-
-/** Folded until something in it was chosen or refused. */
-function Group({ title, parts, draft, complaints, children }: GroupProps) {
-  const chosen = parts.filter((part) => draft[part] !== "").length;
-  const [isOpen, setOpen] = useState(chosen > 0);
-  const mustOpen = parts.some((part) => complaints[part] !== undefined);
-  return (
-    <details
-      open={isOpen || mustOpen}
-      onToggle={(event) => setOpen(event.currentTarget.open)}
-      className="group rounded-xl border border-line bg-surface"
-    >
-      <summary className="flex h-11 cursor-pointer list-none items-center gap-2 rounded-xl px-4 text-sm font-medium">
-        <ChevronRight size={15} aria-hidden className="text-ink-3 transition-transform group-open:rotate-90" />
-        {title}
-        <span className="ml-auto text-xs font-normal text-ink-3">
-          {chosen === 0 ? "as configured" : `${chosen} set`}
-        </span>
-      </summary>
-      <div className="grid gap-4 px-4 pt-1 pb-4 sm:grid-cols-2 lg:grid-cols-3">{children}</div>
-    </details>
-  );
-}
-
-/** The same request for a shell: what the page does, anybody can do. */
-function Equivalent({ draft }: { readonly draft: Draft }) {
-  const body = useMemo(() => JSON.stringify(toRequest(draft), null, 2), [draft]);
-  const curl = `curl -X POST ${location.origin}/api/v1/sandboxes \\\n  -H "Authorization: Bearer $DROVER_TOKEN" \\\n  -H "Content-Type: application/json" \\\n  -d '${body.replaceAll("'", String.raw`'\''`)}'`;
-  return (
-    <aside aria-label="The same from a shell" className="min-w-0">
-      <div className="mb-2 flex items-center justify-between">
-        <h2 className="text-xs font-semibold text-ink-3">The same from a shell</h2>
-        <CopyButton text={curl} name="the command" />
-      </div>
-      <pre
-        tabIndex={0}
-        role="region"
-        aria-label="curl command"
-        className="max-h-[38dvh] overflow-auto rounded-xl border border-line bg-sunken px-3 py-2.5 font-mono text-2xs leading-relaxed break-words whitespace-pre-wrap text-ink-2"
-      >
-        {curl}
-      </pre>
-    </aside>
   );
 }

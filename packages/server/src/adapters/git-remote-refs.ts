@@ -1,0 +1,109 @@
+/** Asks a repository for its branches by `git ls-remote`, at an address that was judged before. */
+import { isIP } from "node:net";
+import { AppError } from "@drover/contract";
+import { parseRepoAddress } from "@drover/core";
+import type { NameResolver } from "../ports/egress.ts";
+import type { RemoteAnswer, RemoteListing, RemoteRefs } from "../ports/remote-refs.ts";
+import { runGit, toSecretSettings } from "./git/run-git.ts";
+
+const TIME_LIMIT_MS = 8_000;
+const ANSWER_BYTES = 4 * 1024 * 1024;
+const AT_ONCE = 4;
+
+interface Target {
+  readonly host: string;
+  readonly port: number;
+}
+
+export interface RemoteJudge {
+  /** Why this host and port are refused, before its name is looked up. */
+  complainOfTarget(target: Target): string | undefined;
+  complainOfAddresses(target: Target, addresses: readonly string[]): string | undefined;
+}
+
+export interface RemoteRefsOptions {
+  readonly resolver: NameResolver;
+  readonly judge: RemoteJudge;
+  readonly timeLimitMs?: number;
+}
+
+function parseListing(text: string): RemoteListing {
+  const [, head = null] = /^ref: refs\/heads\/(\S+)\tHEAD$/m.exec(text) ?? [];
+  const branches = [...text.matchAll(/^[0-9a-f]{40,64}\trefs\/heads\/(.+)$/gm)].map(([, name = ""]) => name);
+  return { defaultBranch: head !== null && branches.includes(head) ? head : (branches[0] ?? null), branches };
+}
+
+function toTarget(url: URL): Target {
+  const port = url.port === "" ? (url.protocol === "https:" ? 443 : 80) : Number(url.port);
+  return { host: url.hostname.replace(/^\[(.*)\]$/, "$1").toLowerCase(), port };
+}
+
+/** However Git looks the name up again, it finds what was judged; and it is not led elsewhere. */
+function toSettings(url: URL, { host, port }: Target, addresses: readonly string[]): Record<string, string> {
+  const dialled = addresses.map((address) => (isIP(address) === 6 ? `[${address}]` : address)).join(",");
+  const login = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`;
+  return {
+    "http.followRedirects": "false",
+    "http.proxy": "",
+    ...(isIP(host) === 0 ? { "http.curloptResolve": `${host}:${port}:${dialled}` } : {}),
+    ...(login === ":" ? {} : { "http.extraHeader": `Authorization: Basic ${Buffer.from(login).toString("base64")}` }),
+  };
+}
+
+export function openRemoteRefs({ resolver, judge, timeLimitMs = TIME_LIMIT_MS }: RemoteRefsOptions): RemoteRefs {
+  let underWay = 0;
+
+  const ask = async (source: string, settings: Record<string, string>, signal: AbortSignal): Promise<RemoteAnswer> => {
+    const { stdout, isCut } = await runGit(
+      {
+        args: ["ls-remote", "--symref", "--", source, "HEAD", "refs/heads/*"],
+        env: toSecretSettings(settings),
+        timeoutMs: timeLimitMs,
+        limitBytes: ANSWER_BYTES,
+      },
+      signal,
+    );
+    if (isCut) return { status: "unchecked", detail: "it has more branches than are looked at" };
+    return { status: "listed", ...parseListing(stdout.toString("utf8")) };
+  };
+
+  const askJudged = async (url: URL, signal: AbortSignal): Promise<RemoteAnswer> => {
+    const target = toTarget(url);
+    const complaint = judge.complainOfTarget(target);
+    if (complaint !== undefined) return { status: "refused", detail: complaint };
+    const addresses = await resolver.resolve(target.host, AbortSignal.any([signal, AbortSignal.timeout(timeLimitMs)]));
+    if (addresses.length === 0) return { status: "unreachable", detail: `nobody knows the host ${target.host}` };
+    const refusal = judge.complainOfAddresses(target, addresses);
+    if (refusal !== undefined) return { status: "refused", detail: refusal };
+    const bare = new URL(url);
+    bare.username = "";
+    bare.password = "";
+    return ask(bare.href, toSettings(url, target, addresses), signal);
+  };
+
+  const look = (repo: string, signal: AbortSignal): Promise<RemoteAnswer> => {
+    const parsed = parseRepoAddress(repo);
+    if (parsed?.kind === "local") return ask(`file://${parsed.address}`, {}, signal);
+    const url = URL.parse(repo);
+    if (url === null || !/^https?:$/.test(url.protocol))
+      return Promise.resolve({ status: "unchecked", detail: "only http addresses are asked beforehand" });
+    return askJudged(url, signal);
+  };
+
+  return {
+    list: async (repo, signal) => {
+      if (underWay >= AT_ONCE) return { status: "unchecked", detail: "too many are being asked at this moment" };
+      underWay += 1;
+      try {
+        return await look(repo, signal);
+      } catch (error) {
+        signal.throwIfAborted();
+        // Expected: nobody answers there, it wants a login, it is no repository, or it takes too long.
+        if (error instanceof AppError) return { status: "unreachable", detail: error.message };
+        throw error;
+      } finally {
+        underWay -= 1;
+      }
+    },
+  };
+}
