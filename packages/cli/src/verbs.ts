@@ -6,6 +6,7 @@ import { answer } from "./verbs/answer.ts";
 import { api } from "./verbs/api.ts";
 import { archive } from "./verbs/archive.ts";
 import { attach } from "./verbs/attach.ts";
+import { broadcast } from "./verbs/broadcast.ts";
 import { budgets } from "./verbs/budgets.ts";
 import { compare } from "./verbs/compare.ts";
 import { toCompletionVerb } from "./verbs/completion.ts";
@@ -56,6 +57,7 @@ export const VERBS: readonly Verb[] = [
   query,
   compare,
   send,
+  broadcast,
   permissions,
   answer,
   logs,

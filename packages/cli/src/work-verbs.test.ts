@@ -58,6 +58,20 @@ test("a ticket, its tasks and their order", async ({ server }) => {
   expect(await read(server, "ticket", "block", ticket.id, "environment")).toMatch(/^state +backlog \(blocked\)$/m);
   expect(await read(server, "ticket", "why", ticket.id)).toMatch(/^flag +environment$/m);
   expect(await read(server, "ticket", "unblock", ticket.id)).toMatch(/^state +backlog$/m);
+  const other = await readJson<Made>(server, "ticket", "create", "Readers of the parser", "--force");
+  expect(await read(server, "ticket", "after", other.id, ticket.id)).toContain(ticket.id);
+  expect((await runBinary(server, "ticket", "after", ticket.id, other.id)).err).toContain("would wait for each other");
+  expect(await read(server, "ticket", "free", other.id, ticket.id)).toBe("It waits for no other ticket.\n");
+  expect(await read(server, "ticket", "comment", other.id, "which readers?")).toMatch(/^comment-/);
+  expect(await read(server, "ticket", "comments", other.id)).toMatch(/ general +which readers\?$/m);
+  expect(await read(server, "ticket", "search", "reading", "parsers")).toMatch(new RegExp(`^${other.id} +- +1 `, "m"));
+  expect(await read(server, "ticket", "search", "readers", "--by", "keyword")).toMatch(
+    new RegExp(`^${other.id} +1 +- +backlog `, "m"),
+  );
+  expect((await runBinary(server, "ticket", "search", "x", "--by", "guess")).code).toBe(EXIT.usage);
+  expect(await read(server, "ticket", "resolve", other.id, "nobody reads it")).toMatch(/^state +done$/m);
+  expect(await read(server, "ticket", "history", other.id)).toMatch(/ user +TICKET_COMMENTED$/m);
+  expect(await read(server, "broadcast", "stop", "--ticket", ticket.id)).toBe("No agent is at work there.\n");
   expect(await read(server, "task", "fail", first.id, "--reason", "it cannot be measured")).toBe(
     `${first.id} failed\n`,
   );

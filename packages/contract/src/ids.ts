@@ -64,6 +64,12 @@ export const TicketId = z
   .brand<"TicketId">();
 export type TicketId = z.infer<typeof TicketId>;
 
+export const CommentId = z
+  .string()
+  .regex(/^comment-[0-9a-f]{12}$/)
+  .brand<"CommentId">();
+export type CommentId = z.infer<typeof CommentId>;
+
 export const PullRequestId = z
   .string()
   .regex(/^pr-[0-9a-f]{12}$/)

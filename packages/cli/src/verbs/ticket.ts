@@ -1,5 +1,5 @@
 /** drover ticket: what somebody wants done. */
-import { BlockedReason, TicketStatus, type Ticket } from "@drover/contract";
+import { BlockedReason, SearchType, TicketStatus, type Ticket } from "@drover/contract";
 import { takePositionals } from "../arguments.ts";
 import { connect } from "../connection.ts";
 import { toElapsed } from "../elapsed.ts";
@@ -129,6 +129,96 @@ async function why(context: Context, args: Arguments): Promise<number> {
   return EXIT.ok;
 }
 
+async function search(context: Context, args: Arguments): Promise<number> {
+  const [, ...words] = takePositionals(ticket, args, 2, Number.POSITIVE_INFINITY);
+  const search_type = SearchType.safeParse(args.get("by") ?? "hybrid").data;
+  if (search_type === undefined) throw new UsageError(`--by takes ${SearchType.options.join(", ")}`, ticket.name);
+  const project_id = args.get("project");
+  const body = { query: words.join(" "), search_type, ...(project_id === undefined ? {} : { project_id }) };
+  const found = await connect(context, args).searchTickets({ body }, { signal: context.signal });
+  const toPlaceText = (rank: number | null) => (rank === null ? "-" : String(rank));
+  printList(
+    context,
+    args,
+    { items: found.items, next_cursor: null },
+    {
+      header: ["ID", "WORDS", "LIKENESS", "STATE", "TITLE"],
+      toRow: (one) => [
+        one.ticket.id,
+        toPlaceText(one.keyword_rank),
+        toPlaceText(one.semantic_rank),
+        toState(one.ticket),
+        one.ticket.title,
+      ],
+      nothing: "No ticket is like that.",
+    },
+  );
+  return EXIT.ok;
+}
+
+async function resolve(context: Context, args: Arguments): Promise<number> {
+  const [, ticket_id = "", resolution_comment = ""] = takePositionals(ticket, args, 3, 3);
+  const call = { params: { ticket_id }, body: { resolution_comment } };
+  return showTicket(context, args, await connect(context, args).resolveTicket(call, { signal: context.signal }));
+}
+
+async function comment(context: Context, args: Arguments): Promise<number> {
+  const [, ticket_id = "", text = ""] = takePositionals(ticket, args, 3, 3);
+  const comment_text = text === "-" ? (await context.readInput()).trimEnd() : text;
+  const call = { params: { ticket_id }, body: { comment_text } };
+  const said = await connect(context, args).addTicketComment(call, { signal: context.signal });
+  context.print(args.has("json") ? JSON.stringify(said, null, 2) : said.id);
+  return EXIT.ok;
+}
+
+async function comments(context: Context, args: Arguments): Promise<number> {
+  const [, ticket_id = ""] = takePositionals(ticket, args, 2, 2);
+  const call = { params: { ticket_id }, query: { limit: 100 } };
+  const page = await connect(context, args).listTicketComments(call, { signal: context.signal });
+  const now = context.now();
+  printList(context, args, page, {
+    header: ["AGE", "BY", "KIND", "TEXT"],
+    toRow: (one) => [toElapsed(one.created_at, now), one.author_name, one.comment_type, one.comment_text],
+    nothing: "Nothing was said on it.",
+  });
+  return EXIT.ok;
+}
+
+async function history(context: Context, args: Arguments): Promise<number> {
+  const [, ticket_id = ""] = takePositionals(ticket, args, 2, 2);
+  const call = { params: { ticket_id }, query: { limit: 100 } };
+  const page = await connect(context, args).getTicketHistory(call, { signal: context.signal });
+  const now = context.now();
+  printList(context, args, page, {
+    header: ["SEQ", "AGE", "BY", "WHAT"],
+    toRow: (one) => [String(one.seq), toElapsed(one.created_at, now), one.source, one.event_type],
+    nothing: "Nothing happened to it.",
+  });
+  return EXIT.ok;
+}
+
+/** `after`: waits for another ticket from now on. `free`: does not wait for it any more. */
+const toTie =
+  (isAdded: boolean) =>
+  async (context: Context, args: Arguments): Promise<number> => {
+    const [, ticket_id = "", other = ""] = takePositionals(ticket, args, 3, 3);
+    const [client, { signal }] = [connect(context, args), context];
+    const { blockers } = isAdded
+      ? await client.addTicketBlocker({ params: { ticket_id }, body: { blocked_by_ticket_id: other } }, { signal })
+      : await client.removeTicketBlocker({ params: { ticket_id, blocker_id: other } }, { signal });
+    printList(
+      context,
+      args,
+      { items: blockers, next_cursor: null },
+      {
+        header: ["WAITS FOR", "STATE", "TITLE"],
+        toRow: (one) => [one.id, one.status, one.title],
+        nothing: "It waits for no other ticket.",
+      },
+    );
+    return EXIT.ok;
+  };
+
 const ACTIONS: Readonly<Record<string, (context: Context, args: Arguments) => Promise<number>>> = {
   create,
   list,
@@ -139,13 +229,20 @@ const ACTIONS: Readonly<Record<string, (context: Context, args: Arguments) => Pr
   block,
   unblock,
   why,
+  after: toTie(true),
+  free: toTie(false),
+  search,
+  resolve,
+  comment,
+  comments,
+  history,
 };
 
 export const ticket: Verb = {
   name: "ticket",
-  summary: "Create, list, move, approve and unblock tickets.",
+  summary: "Create, find, move, approve, comment and resolve tickets.",
   usage:
-    "create <title> | list | show <id> | move <id> <state> | approve <id> | reject <id> <reason> | block <id> <reason> | unblock <id> | why <id>",
+    "create <title> | list | show <id> | move <id> <state> | approve <id> | reject <id> <reason> | block <id> <reason> | unblock <id> | why <id> | after <id> <ticket> | free <id> <ticket> | search <text...> | resolve <id> <why> | comment <id> <text> | comments <id> | history <id>",
   isRemote: true,
   flags: [
     { name: "project", value: "id", doc: "The project." },
@@ -154,6 +251,7 @@ export const ticket: Verb = {
     { name: "priority", value: "priority", doc: "For create: CRITICAL, HIGH, MEDIUM or LOW (MEDIUM)." },
     { name: "quick", doc: "For create: begin at once, with one task." },
     { name: "force", doc: "For create: also if there are tickets like it." },
+    { name: "by", value: "way", doc: "For search: hybrid, keyword or semantic (hybrid)." },
     { name: "search", short: "q", value: "text", doc: "For list: only those that match the text." },
   ],
   async run(context, args) {

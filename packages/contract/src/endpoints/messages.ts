@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { endpoint } from "../endpoint.ts";
 import { MessageId, SandboxId } from "../ids.ts";
+import { Broadcast, NewBroadcast } from "../resources/broadcast.ts";
 import {
   AckReceipt,
   InboxMessage,
@@ -24,6 +25,17 @@ export const messageEndpoints = {
     params: sandboxRef,
     body: NewMessage,
     reply: QueuedMessage,
+    creates: true,
+  }),
+  broadcastMessage: endpoint({
+    method: "POST",
+    path: "/collaboration/broadcast",
+    access: "person",
+    verb: "operate",
+    summary: "Queue a message for every agent of a ticket, or else of a project; all get it or none.",
+    body: NewBroadcast,
+    reply: Broadcast,
+    status: 201,
     creates: true,
   }),
   receiveMessages: endpoint({

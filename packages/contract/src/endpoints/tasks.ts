@@ -153,9 +153,10 @@ export const taskEndpoints = {
   checkCircular: endpoint({
     method: "POST",
     path: "/tasks/:task_id/check-circular",
-    summary: "Whether these dependencies would form a cycle.",
+    summary:
+      "Whether these dependencies would form a cycle, also over other tickets; those stand in it as `ticket <id>`.",
     body: z.union([DependsOn.min(1), z.strictObject({ depends_on: DependsOn.min(1) })]),
-    reply: z.object({ has_circular_dependency: z.boolean(), cycle: z.array(TaskId).nullable() }),
+    reply: z.object({ has_circular_dependency: z.boolean(), cycle: z.array(z.string()).nullable() }),
     ...readTask,
   }),
   addDependencies: endpoint({

@@ -1,4 +1,4 @@
-/** What is kept about tickets: their history, commits, what they wait for, and what was found on the way. */
+/** What is kept about tickets: their history, commits, what they wait for, what is said on them, and what was found on the way. */
 import { z } from "zod";
 import { endpoint } from "../endpoint.ts";
 import { EventSource } from "../events/event.ts";
@@ -8,6 +8,7 @@ import { Graph } from "../resources/graph.ts";
 import { GitCommit } from "../resources/pull-request.ts";
 import { Discovery, DISCOVERY_TYPES } from "../resources/task.ts";
 import { PhaseId, TicketStatus } from "../resources/ticket.ts";
+import { NewTicketComment, TicketComment } from "../resources/ticket-comment.ts";
 import { Timestamp } from "../time.ts";
 import { GraphInclusion } from "./graph.ts";
 import { page, Paging } from "./page.ts";
@@ -18,6 +19,18 @@ const ofTicket = {
   verb: "read",
   params: z.object({ ticket_id: TicketId }),
 } as const;
+
+const onTicket = {
+  access: "person",
+  verb: "operate",
+  params: z.object({ ticket_id: TicketId }),
+} as const;
+
+const TicketBlockers = z.object({
+  ticket_id: TicketId,
+  blockers: z.array(z.object({ id: TicketId, title: z.string(), status: TicketStatus, is_done: z.boolean() })),
+  all_done: z.boolean(),
+});
 
 const TicketStep = z.object({
   from_status: TicketStatus,
@@ -59,12 +72,43 @@ export const ticketRecordEndpoints = {
   listTicketBlockers: endpoint({
     path: "/tickets/:ticket_id/blockers",
     summary: "The tickets that a ticket waits for.",
-    reply: z.object({
-      ticket_id: TicketId,
-      blockers: z.array(z.object({ id: TicketId, title: z.string(), status: TicketStatus, is_done: z.boolean() })),
-      all_done: z.boolean(),
-    }),
+    reply: TicketBlockers,
     ...ofTicket,
+  }),
+  addTicketBlocker: endpoint({
+    method: "POST",
+    path: "/tickets/:ticket_id/blockers",
+    summary:
+      "Let a ticket wait for another of its project; refused with the way round if they would wait for each other.",
+    body: z.strictObject({ blocked_by_ticket_id: TicketId }),
+    reply: TicketBlockers,
+    ...onTicket,
+  }),
+  removeTicketBlocker: endpoint({
+    method: "DELETE",
+    path: "/tickets/:ticket_id/blockers/:blocker_id",
+    access: "person",
+    verb: "operate",
+    summary: "Let a ticket no longer wait for another.",
+    params: z.object({ ticket_id: TicketId, blocker_id: TicketId }),
+    reply: TicketBlockers,
+  }),
+  listTicketComments: endpoint({
+    path: "/tickets/:ticket_id/comments",
+    summary: "What was said on a ticket, newest first.",
+    query: z.strictObject(Paging),
+    reply: page(TicketComment),
+    ...ofTicket,
+  }),
+  addTicketComment: endpoint({
+    method: "POST",
+    path: "/tickets/:ticket_id/comments",
+    summary: "Say something on a ticket.",
+    body: NewTicketComment,
+    reply: TicketComment,
+    status: 201,
+    creates: true,
+    ...onTicket,
   }),
   getWorkflowGraph: endpoint({
     path: "/tickets/:ticket_id/workflow-graph",

@@ -12,6 +12,7 @@ import {
   TicketProgress,
   TicketStatus,
 } from "../resources/ticket.ts";
+import { FoundTickets, TicketSearch } from "../resources/ticket-search.ts";
 import { page, Paging } from "./page.ts";
 
 const ticketRef = z.object({ ticket_id: TicketId });
@@ -54,6 +55,15 @@ export const ticketEndpoints = {
     query: z.strictObject({ project_id: ProjectId.optional() }),
     reply: z.object({ pending_count: z.int().nonnegative() }),
   }),
+  searchTickets: endpoint({
+    method: "POST",
+    path: "/tickets/search",
+    access: "person",
+    verb: "read",
+    summary: "Tickets by what they say: by words, by likeness, or both, the best first. Changes nothing.",
+    body: TicketSearch,
+    reply: FoundTickets,
+  }),
   getTicket: endpoint({
     method: "GET",
     path: "/tickets/:ticket_id",
@@ -75,6 +85,13 @@ export const ticketEndpoints = {
     path: "/tickets/:ticket_id/transition",
     summary: "Move a ticket to another state.",
     body: z.strictObject({ to_status: TicketStatus, reason: Reason.optional(), force: z.literal(false).optional() }),
+    ...onTicket,
+  }),
+  resolveTicket: endpoint({
+    method: "POST",
+    path: "/tickets/:ticket_id/resolve",
+    summary: "Say that a ticket is done, and why. What still waits is cancelled; refused while a task of it runs.",
+    body: z.strictObject({ resolution_comment: z.string().trim().min(1).max(10_000) }),
     ...onTicket,
   }),
   regressTicket: endpoint({

@@ -2,6 +2,7 @@
 import { randomBytes, randomFillSync, randomUUID } from "node:crypto";
 import type {
   BudgetId,
+  CommentId,
   CostRecordId,
   DeliveryId,
   EventId,
@@ -68,6 +69,7 @@ export const randomIds: Ids = {
   join: () => `join-${hex(6)}`,
   sync: () => `sync-${hex(6)}`,
   discovery: () => `discovery-${hex(6)}`,
+  comment: () => `comment-${hex(6)}` as CommentId,
   pullRequest: () => `pr-${hex(6)}` as PullRequestId,
   mergeAttempt: () => `merge-${hex(6)}` as MergeAttemptId,
   sandbox: (taskId) => `drover-${taskId?.slice(0, 8) ?? hex(4)}-${hex(3)}` as SandboxId,

@@ -1,31 +1,17 @@
 /** Makes a task of a ticket. What it waits for exists, and nothing waits in a circle. */
-import { findCycle, isTicketOver, toScoreWeights, toTaskTitle } from "@drover/core";
-import {
-  AppError,
-  type JsonObject,
-  type NewTask,
-  type ProjectSettings,
-  type Task,
-  type TaskId,
-} from "@drover/contract";
+import { isTicketOver, toScoreWeights, toTaskTitle } from "@drover/core";
+import { AppError, type JsonObject, type NewTask, type ProjectSettings, type Task } from "@drover/contract";
 import type { Db } from "../ports/db.ts";
 import { loadProject } from "../store/projects.ts";
 import { refreshTasks } from "../store/task-queue.ts";
-import {
-  insertEdges,
-  insertTask,
-  listEdgesBelow,
-  listTasksAmong,
-  loadTask,
-  lockEdges,
-  type TaskRow,
-} from "../store/tasks.ts";
+import { insertEdges, insertTask, listTasksAmong, loadTask, lockEdges, type TaskRow } from "../store/tasks.ts";
 import { loadTicket, type TicketRow } from "../store/tickets.ts";
 import { draftTaskEvent } from "./change-task.ts";
 import { createOnce, type RequestKey } from "./create-once.ts";
 import type { Person } from "./credential.ts";
 import type { Deps } from "./deps.ts";
 import type { EventDraft } from "./event-log.ts";
+import { requireNoCircle } from "./find-circle.ts";
 import { refreshAround } from "./requeue-tasks.ts";
 import { toTask } from "./view-task.ts";
 
@@ -61,24 +47,6 @@ export async function requireTasks(db: Db, projectId: string, ids: readonly stri
   const missing = ids.find((id) => !known.has(id));
   if (missing !== undefined) throw new AppError("task.not_found", `there is no task ${missing} to depend on`);
   return found;
-}
-
-/** Throws with the path when the task would, over some others, wait for itself. */
-export async function requireNoCycle(tx: Db, taskId: TaskId, dependsOn: readonly TaskId[]): Promise<void> {
-  const cycle = await findCycleWith(tx, taskId, dependsOn);
-  if (cycle !== undefined) throw new AppError("graph.cycle", `these would wait for each other: ${cycle.join(" -> ")}`);
-}
-
-export async function findCycleWith(
-  db: Db,
-  taskId: TaskId,
-  dependsOn: readonly TaskId[],
-): Promise<readonly TaskId[] | undefined> {
-  const edges = await listEdgesBelow(db, dependsOn);
-  const graph = new Map<TaskId, TaskId[]>();
-  for (const edge of edges) graph.set(edge.task_id, [...(graph.get(edge.task_id) ?? []), edge.depends_on]);
-  graph.set(taskId, [...(graph.get(taskId) ?? []), ...dependsOn]);
-  return findCycle(graph, taskId);
 }
 
 export interface TaskOrder {
@@ -127,6 +95,8 @@ export async function insertOneTask(
     created_by: order.createdBy,
   });
   await insertEdges(tx, id, dependsOn);
+  // Nothing depends on it yet, but a ticket is over only when its tasks are, and others may wait for the ticket.
+  if (dependsOn.length > 0) await requireNoCircle(tx, id);
   // Nobody else knows the row yet, so it may be put at its place here.
   await refreshTasks(tx, toScoreWeights(deps.config), [id]);
   const row = await loadTask.one(tx, id);

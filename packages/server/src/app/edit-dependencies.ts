@@ -10,7 +10,8 @@ import {
   type TaskRow,
 } from "../store/tasks.ts";
 import { draftTaskEvent, lockTask } from "./change-task.ts";
-import { findCycleWith, requireNoCycle, requireTasks } from "./create-task.ts";
+import { requireTasks } from "./create-task.ts";
+import { findCircle, requireNoCircle } from "./find-circle.ts";
 import type { Deps } from "./deps.ts";
 import { writeWithEvents } from "./event-log.ts";
 import { requireTask } from "./manage-tasks.ts";
@@ -38,7 +39,7 @@ export async function getDependencies(deps: Deps, id: TaskId) {
 
 export async function checkCircular(deps: Deps, id: TaskId, dependsOn: readonly TaskId[]) {
   await requireTask(deps, id);
-  const cycle = await findCycleWith(deps.db, id, dependsOn);
+  const cycle = await findCircle(deps.db, id, dependsOn);
   return { has_circular_dependency: cycle !== undefined, cycle: cycle === undefined ? null : [...cycle] };
 }
 
@@ -64,7 +65,7 @@ async function edit(
     if (!EDITABLE.has(row.status))
       throw new AppError("task.illegal_transition", `a task that is ${row.status} waits for nothing any more`);
     await requireTasks(tx, row.project_id, added);
-    await requireNoCycle(tx, id, added);
+    await requireNoCircle(tx, id, added);
     await insertEdges(tx, id, added);
     await deleteEdges(tx, id, removed);
     for (const one of [...added, ...removed]) touched.add(one);

@@ -4,7 +4,8 @@ import { AppError, type Join, type JsonObject, type NewJoin } from "@drover/cont
 import { endJoin, insertJoin, listJoinable, lockJoin, type JoinRow } from "../store/discoveries.ts";
 import { insertEdges, listTasksAmong, lockEdges, lockTasks, updateTaskRow } from "../store/tasks.ts";
 import { draftTaskEvent } from "./change-task.ts";
-import { requireNoCycle, requireTasks } from "./create-task.ts";
+import { requireTasks } from "./create-task.ts";
+import { requireNoCircle } from "./find-circle.ts";
 import { createOnce, type RequestKey } from "./create-once.ts";
 import type { Person } from "./credential.ts";
 import type { Deps } from "./deps.ts";
@@ -40,7 +41,7 @@ export async function createJoin(
     const added = sources.filter((id) => !continuation.depends_on.includes(id));
     if (added.length > 0 && continuation.status !== "pending" && continuation.status !== "blocked")
       throw new AppError("task.illegal_transition", `a task that is ${continuation.status} waits for nothing any more`);
-    await requireNoCycle(tx, known.id, added);
+    await requireNoCircle(tx, known.id, added);
     await insertEdges(tx, known.id, added);
     const row = await insertJoin.one(tx, deps.ids.join(), known.id, sources, input.merge_strategy);
     const told = {

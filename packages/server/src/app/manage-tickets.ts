@@ -1,5 +1,5 @@
 /** Tickets: made, listed, moved, blocked, approved. */
-import { findCycle, isTicketOver, PHASE_OF, pickTicketTrigger, toSimilarity, UNBLOCKING } from "@drover/core";
+import { isTicketOver, PHASE_OF, pickTicketTrigger, toSimilarity, UNBLOCKING } from "@drover/core";
 import {
   AppError,
   TicketId,
@@ -22,7 +22,6 @@ import {
   listOpenTitles,
   listTickets,
   listTicketsAmong,
-  listTicketsBelow,
   loadTicket,
   loadTicketProject,
   lockTicket,
@@ -36,13 +35,14 @@ import type { Person } from "./credential.ts";
 import type { Deps } from "./deps.ts";
 import { draftEvent, writeWithEvents, type EventDraft } from "./event-log.ts";
 import { endStranded } from "./end-stranded.ts";
+import { requireNoCircle, toNode } from "./find-circle.ts";
 import { pickTicketProject } from "./ticket-project.ts";
 import { requeue } from "./requeue-tasks.ts";
 
 const TASKS_LIMIT = 10_000;
 const TITLES_LIMIT = 2_000;
 
-const toTicket = (row: TicketRow): Ticket => {
+export const toTicket = (row: TicketRow): Ticket => {
   const { blocked_by, blocks, created_by: _created, ...fields } = row;
   return {
     ...fields,
@@ -97,27 +97,10 @@ async function refuseDuplicates(tx: Db, projectId: string, input: NewTicket): Pr
   );
 }
 
-async function requireTickets(tx: Db, projectId: string, ids: readonly TicketId[]): Promise<void> {
+export async function requireTickets(tx: Db, projectId: string, ids: readonly TicketId[]): Promise<void> {
   const found = new Set((await listTicketsAmong(tx, projectId, ids)).map(({ id }) => id));
   const missing = ids.find((id) => !found.has(id));
   if (missing !== undefined) throw new AppError("ticket.not_found", `there is no ticket ${missing} in this project`);
-}
-
-/** A new ticket that waits for some and holds up others must not close a circle over them. */
-async function refuseCircle(
-  tx: Db,
-  projectId: string,
-  blockedBy: readonly TicketId[],
-  blocks: readonly TicketId[],
-): Promise<void> {
-  if (blockedBy.length === 0 || blocks.length === 0) return;
-  await lockEdges(tx, projectId);
-  const graph = new Map<string, string[]>(blocks.map((one) => [one, ["the new ticket"]]));
-  graph.set("the new ticket", [...blockedBy]);
-  for (const { ticket_id: from, blocked_by: to } of await listTicketsBelow(tx, blockedBy))
-    graph.set(from, [...(graph.get(from) ?? []), to]);
-  const cycle = findCycle(graph, "the new ticket");
-  if (cycle !== undefined) throw new AppError("graph.cycle", `these would wait for each other: ${cycle.join(" -> ")}`);
 }
 
 /** A mode says what to begin with; a ticket without one is planned by whoever adds its tasks. */
@@ -163,7 +146,8 @@ export async function createWorkTicket(
     const blockedBy = input.dependencies?.blocked_by ?? [];
     const blocks = input.dependencies?.blocks ?? [];
     await requireTickets(tx, projectId, [...blockedBy, ...blocks]);
-    await refuseCircle(tx, projectId, blockedBy, blocks);
+    // Two that are made at once could close a circle that neither of them sees.
+    if (blocks.length > 0) await lockEdges(tx, projectId);
     await refuseDuplicates(tx, projectId, input);
     const id = deps.ids.ticket();
     const isReviewed = project.settings.ticket_human_review ?? deps.config.ticketHumanReview;
@@ -185,6 +169,7 @@ export async function createWorkTicket(
       created_by: actor.tokenId,
     });
     await insertTicketDependencies(tx, id, blockedBy, blocks);
+    if (blocks.length > 0) await requireNoCircle(tx, toNode(id));
     const row = await loadTicket.one(tx, id);
     const first = await insertFirstTask(tx, deps, actor, row, project);
     const asked = isReviewed ? [draftTicketEvent(deps, row, "TICKET_APPROVAL_REQUESTED", {}, "server")] : [];

@@ -118,3 +118,38 @@ test("commits are those of the ticket's branch, also after its merge", async () 
   expect((await server.call("PATCH", `/tasks/${task.id}/status`, { body: { status: "running" } })).status).toBe(409);
   expect((await loadTask(server, task.id)).status).toBe("completed");
 });
+
+test("tickets are found by their words, by likeness, and by both; only those that the caller may see", async () => {
+  const { projectId } = await createWork(server);
+  const create = async (title: string, description: string) =>
+    (await server.call("POST", "/tickets", { body: { title, description, project_id: projectId } })).body.id as string;
+  const [login, invoice, colours] = [
+    await create("Log in fails after a password reset", "People are told that their password is wrong."),
+    await create("Export invoices", "Accounting wants each invoice as a file."),
+    await create("Dark theme", "The settings page is not readable at night."),
+  ];
+  const search = async (search_type: string, query: string, more = {}, token?: string) =>
+    server.call("POST", "/tickets/search", {
+      body: { query, search_type, project_id: projectId, ...more },
+      ...(token === undefined ? {} : { token }),
+    });
+  const found = async (...asked: Parameters<typeof search>): Promise<readonly string[]> =>
+    (await search(...asked)).body.items.map((one: { ticket: { id: string } }) => one.ticket.id);
+  expect(await found("keyword", "password reset")).toEqual([login]);
+  expect(await found("keyword", "passwords")).toEqual([]);
+  expect((await found("semantic", "passwords resetted"))[0]).toBe(login);
+  expect((await search("hybrid", "invoices")).body).toMatchObject({
+    vectors: "local-lexical",
+    items: [{ ticket: { id: invoice, title: "Export invoices" }, keyword_rank: 1, semantic_rank: 1, score: 2 / 61 }],
+  });
+  await server.call("PATCH", `/tickets/${colours}`, {
+    body: { title: "Contrast", description: "Grey letters on white" },
+  });
+  expect(await found("semantic", "dark themes")).not.toContain(colours);
+  expect((await found("hybrid", "contrasts"))[0]).toBe(colours);
+  expect(await found("hybrid", "contrast", { status: ["done"] })).toEqual([]);
+  const { token } = await server.createToken("viewer", await server.createProject());
+  expect((await search("hybrid", "password", {}, token)).status).toBe(404);
+  expect(await found("hybrid", "password", { project_id: undefined }, token)).toEqual([]);
+  expect((await search("guessing", "password")).status).toBe(422);
+});

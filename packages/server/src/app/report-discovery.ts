@@ -19,7 +19,8 @@ import { loadProject } from "../store/projects.ts";
 import { loadAttemptOfSandbox } from "../store/task-attempts.ts";
 import { insertEdges, loadTask, lockEdges, lockTasks } from "../store/tasks.ts";
 import { loadTicket } from "../store/tickets.ts";
-import { insertOneTask, requireNoCycle, requireTasks } from "./create-task.ts";
+import { insertOneTask, requireTasks } from "./create-task.ts";
+import { requireNoCircle } from "./find-circle.ts";
 import { createOnce, type RequestKey } from "./create-once.ts";
 import type { Person } from "./credential.ts";
 import { loadForWorker } from "./current-worker.ts";
@@ -110,7 +111,7 @@ export async function reportDiscovery(
         if (other.ticket_id !== ticket.id || other.status !== "pending")
           throw new AppError("task.illegal_transition", "only pending tasks of the same ticket can wait for more");
         await lockTasks(tx, [other.id]);
-        await requireNoCycle(tx, other.id, [row.id]);
+        await requireNoCircle(tx, other.id, [row.id]);
         await insertEdges(tx, other.id, [row.id]);
       }
     }

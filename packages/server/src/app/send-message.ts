@@ -17,7 +17,7 @@ import { draftSandboxEvent, type EventDraft } from "./event-log.ts";
 
 const PREVIEW_CHARACTERS = 100;
 
-const toPreview = (content: string) =>
+export const toPreview = (content: string) =>
   Array.from(content.slice(0, 2 * PREVIEW_CHARACTERS))
     .slice(0, PREVIEW_CHARACTERS)
     .join("");

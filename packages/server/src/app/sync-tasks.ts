@@ -6,7 +6,8 @@ import { insertEdges, listTasksAmong, loadTask, lockEdges } from "../store/tasks
 import { loadTicket } from "../store/tickets.ts";
 import { draftTaskEvent, lockTask } from "./change-task.ts";
 import { createOnce, type RequestKey } from "./create-once.ts";
-import { insertOneTask, requireNoCycle, requireTasks } from "./create-task.ts";
+import { insertOneTask, requireTasks } from "./create-task.ts";
+import { requireNoCircle } from "./find-circle.ts";
 import type { Person } from "./credential.ts";
 import type { Deps } from "./deps.ts";
 import { draftEvent, writeWithEvents, type EventDraft } from "./event-log.ts";
@@ -48,7 +49,7 @@ export async function splitTask(
       const locked = await lockTask(tx, continuation);
       if (locked.status !== "pending" && locked.status !== "blocked")
         throw new AppError("task.illegal_transition", `a task that is ${locked.status} waits for nothing any more`);
-      await requireNoCycle(tx, continuation, ids);
+      await requireNoCircle(tx, continuation, ids);
       await insertEdges(tx, continuation, ids);
       const told = { added: ids, depends_on: [...locked.depends_on, ...ids] };
       drafts.push(draftTaskEvent(deps, locked, "TASK_DEPENDENCY_UPDATED", told, "user"));

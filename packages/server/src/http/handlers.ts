@@ -4,6 +4,7 @@ import { promisify } from "node:util";
 import { AppError } from "@drover/contract";
 import { installAgentPackage, listAgentPackages, removeAgentPackage } from "../app/agent-packages.ts";
 import { ackMessage } from "../app/ack-message.ts";
+import { broadcastMessage } from "../app/broadcast-message.ts";
 import { cancelSandbox, terminateSandbox } from "../app/end-sandbox.ts";
 import { execCommand } from "../app/exec-command.ts";
 import { openArtifact, putArtifact, readFileDiff } from "../app/keep-artifacts.ts";
@@ -193,6 +194,7 @@ export const handlers: Handlers = {
   },
   getFileDiff: (context, { params }) => readFileDiff(context.deps, params.sandbox_id, params.event_id),
 
+  broadcastMessage: (context, { body }) => broadcastMessage(context.deps, person(context), body, context.requestKey),
   sendMessage: (context, { params, body }) =>
     sendMessage(context.deps, person(context), params.sandbox_id, body, context.requestKey),
   receiveMessages: async (context, { query }) => [

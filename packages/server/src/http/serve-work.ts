@@ -8,7 +8,9 @@ import type {
 } from "@drover/contract";
 import { progressTicket } from "../app/advance-tickets.ts";
 import { listReadyTasks } from "../app/claim-tasks.ts";
+import { addTicketComment, pageComments, reportComment } from "../app/comment-ticket.ts";
 import { createTask } from "../app/create-task.ts";
+import { addBlocker, removeBlocker } from "../app/edit-blockers.ts";
 import {
   addDependencies,
   checkCircular,
@@ -51,7 +53,10 @@ import {
 import { readBlocked, readBlocking, readForecast, readProjectGraph, readTicketGraph } from "../app/read-graph.ts";
 import { listBlockers, listTicketCommits, readPhaseHistory, readTicketHistory } from "../app/read-ticket.ts";
 import { listTaskDiscoveries, pageDiscoveries, reportDiscovery } from "../app/report-discovery.ts";
+import { reportTaskEvent } from "../app/report-event.ts";
 import { completeTask } from "../app/report-task.ts";
+import { resolveTicket } from "../app/resolve-ticket.ts";
+import { searchTickets } from "../app/search-tickets.ts";
 import { endOverdueTasks } from "../app/tend-tasks.ts";
 import { reportValidation } from "../app/validate-task.ts";
 import { person, worker, type Handlers } from "./context.ts";
@@ -67,6 +72,9 @@ export const workHandlers: Pick<Handlers, WorkName> = {
   listTickets: (context, { query }) => pageTickets(context.deps, person(context), query),
   createTicket: (context, { body }) => createWorkTicket(context.deps, person(context), body, context.requestKey),
   countPendingReviews: (context, { query }) => countReviews(context.deps, person(context), query.project_id),
+  searchTickets: (context, { body }) => searchTickets(context.deps, person(context), body),
+  resolveTicket: (context, { params, body }) =>
+    resolveTicket(context.deps, person(context), params.ticket_id, body.resolution_comment),
   getTicket: (context, { params }) => getTicket(context.deps, params.ticket_id),
   updateTicket: (context, { params, body }) => patchTicket(context.deps, person(context), params.ticket_id, body),
   transitionTicket: (context, { params, body }) =>
@@ -108,6 +116,13 @@ export const workHandlers: Pick<Handlers, WorkName> = {
   getPhaseHistory: (context, { params, query }) => readPhaseHistory(context.deps, params.ticket_id, query),
   listTicketCommits: (context, { params }) => listTicketCommits(context.deps, params.ticket_id, context.signal),
   listTicketBlockers: (context, { params }) => listBlockers(context.deps, params.ticket_id),
+  addTicketBlocker: (context, { params, body }) =>
+    addBlocker(context.deps, person(context), params.ticket_id, body.blocked_by_ticket_id),
+  removeTicketBlocker: (context, { params }) =>
+    removeBlocker(context.deps, person(context), params.ticket_id, params.blocker_id),
+  listTicketComments: (context, { params, query }) => pageComments(context.deps, params.ticket_id, query),
+  addTicketComment: (context, { params, body }) =>
+    addTicketComment(context.deps, person(context), params.ticket_id, body, context.requestKey),
   getWorkflowGraph: (context, { params, query }) => readTicketGraph(context.deps, params.ticket_id, query),
   pageDiscoveries: (context, { query }) => pageDiscoveries(context.deps, person(context), query),
   changeTaskStatus: (context, { params, body }) =>
@@ -144,4 +159,10 @@ export const workHandlers: Pick<Handlers, WorkName> = {
   completeTask: (context, { body }) => completeTask(context.deps, worker(context), body),
   reportValidation: (context, { body }) => reportValidation(context.deps, worker(context), body),
   reportDiscovery: (context, { body }) => reportDiscovery(context.deps, worker(context), body, context.requestKey),
+  reportComment: (context, { body }) => reportComment(context.deps, worker(context), body, context.requestKey),
+  reportTaskEvent: async (context, { params, body }) => {
+    const from = worker(context);
+    await context.limits.takeEvents(from.sandboxId, 1);
+    return reportTaskEvent(context.deps, from, params.task_id, body);
+  },
 };

@@ -1,6 +1,7 @@
 /** Names for new things, and secrets. */
 import type {
   BudgetId,
+  CommentId,
   CostRecordId,
   DeliveryId,
   EventId,
@@ -29,6 +30,7 @@ export interface Ids {
   join(): string;
   sync(): string;
   discovery(): string;
+  comment(): CommentId;
   budget(): BudgetId;
   /** Sorts by time. */
   cost(): CostRecordId;

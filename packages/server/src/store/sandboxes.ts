@@ -149,6 +149,18 @@ export const lockSandboxes = query(
   { trusted: true, prepared: true },
 );
 
+/** Sandboxes of a project, or of a ticket's tasks, in which an agent is at work or about to be. */
+export const listReceivers = query(
+  "sandboxes.receivers",
+  z.object({ id: SandboxId }),
+  ["project-00000000-0000-4000-8000-000000000000" as ProjectId, null, 10],
+  (projectId: ProjectId, ticketId: string | null, limit: number) => sql`
+  select id from sandboxes where project_id = ${projectId} and closed_at is null
+    and state in ('pending', 'creating', 'running', 'paused', 'completing')
+    ${ticketId === null ? empty : sql`and task_id in (select id from tasks where ticket_id = ${ticketId})`}
+  order by id limit ${limit}`,
+);
+
 export interface SandboxFilter {
   readonly projectId: string | null;
   readonly states: readonly string[] | undefined;

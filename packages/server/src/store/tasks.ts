@@ -258,18 +258,6 @@ export const listTasksAmong = query(
     sql`select ${columns} from tasks t where t.id = any(${ids}::text[]) order by t.created_at, t.id limit 10000`,
 );
 
-/** Every dependency that a path from one of these leads over. */
-export const listEdgesBelow = query(
-  "task_dependencies.below",
-  z.object({ task_id: TaskId, depends_on: TaskId }),
-  [[SAMPLE_TASK]],
-  (ids: readonly string[]) => sql`
-  with recursive below (task_id, depends_on) as (
-    select task_id, depends_on from task_dependencies where task_id = any(${ids}::text[])
-    union select d.task_id, d.depends_on from task_dependencies d join below b on d.task_id = b.depends_on)
-  select task_id, depends_on from below order by task_id, depends_on limit 100000`,
-);
-
 /** Whoever changes dependencies of a ticket's tasks holds this to the end of the transaction, or two edges that are fine
  *  each for itself could close a cycle. */
 export const lockEdges = query(

@@ -102,6 +102,13 @@ export const insertTicketDependencies = command(
   on conflict do nothing`,
 );
 
+export const deleteTicketDependency = command(
+  "ticket_dependencies.delete",
+  [SAMPLE_ID, SAMPLE_ID],
+  (id: TicketId, other: TicketId) =>
+    sql`delete from ticket_dependencies where ticket_id = ${id} and blocked_by = ${other}`,
+);
+
 export const loadTicket = query(
   "tickets.load",
   TicketRow,
@@ -162,18 +169,6 @@ export const listTickets = query(
     return sql`select ${columns} from tickets t ${conditions.length === 0 ? empty : sql`where ${join(conditions, sql` and `)}`}
       order by t.created_at desc, t.id desc limit ${filter.limit}`;
   },
-);
-
-/** Who waits for whom below these, over whatever others. */
-export const listTicketsBelow = query(
-  "ticket_dependencies.below",
-  z.object({ ticket_id: TicketId, blocked_by: TicketId }),
-  [[SAMPLE_ID]],
-  (ids: readonly string[]) => sql`
-  with recursive below (ticket_id, blocked_by) as (
-    select ticket_id, blocked_by from ticket_dependencies where ticket_id = any(${ids}::text[])
-    union select d.ticket_id, d.blocked_by from ticket_dependencies d join below b on d.ticket_id = b.blocked_by)
-  select ticket_id, blocked_by from below order by ticket_id, blocked_by limit 100000`,
 );
 
 /** Writes what may change, of a row whose lock is held. */

@@ -29,6 +29,7 @@ export function toPath(endpoint: Endpoint, world: World, sandbox: TestSandbox): 
     .replace(":ticket_id", world.ticketId)
     .replace(":task_id", world.taskId)
     .replace(":dependency_id", NOBODY)
+    .replace(":blocker_id", NOBODY)
     .replace(":message_id", world.messageId)
     .replace(":request_id", REQUEST)
     .replace(":pull_id", world.pullId)
