@@ -3,12 +3,18 @@ import type { Socket } from "node:net";
 import type { WebSocket } from "ws";
 import { CHANNEL, ignoreErrors, readFrames, toFrame } from "./frames.ts";
 
+const UNSENT_LIMIT_BYTES = 256 * 1024;
+
 export function bridge(socket: WebSocket, process: Socket, onSent: (bytes: number) => void): void {
   ignoreErrors(process);
   socket.on("error", () => undefined);
   const send = (channel: number, payload: Uint8Array) => {
-    socket.send(Buffer.concat([Buffer.of(channel), payload]));
+    socket.send(Buffer.concat([Buffer.of(channel), payload]), () => {
+      if (socket.bufferedAmount <= UNSENT_LIMIT_BYTES) process.resume();
+    });
     onSent(payload.length);
+    // A reader that is slow holds the process up.
+    if (socket.bufferedAmount > UNSENT_LIMIT_BYTES) process.pause();
   };
   // As servers do: an empty message opens each stream.
   for (const channel of [CHANNEL.stdout, CHANNEL.stderr, CHANNEL.status]) send(channel, Buffer.alloc(0));

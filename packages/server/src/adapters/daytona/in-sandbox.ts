@@ -1,6 +1,7 @@
 /** What we run inside a sandbox: programs for its Node, and the shell text that Daytona's sessions take. */
 import { AppError } from "@drover/contract";
 import type { ExecCommand } from "../../ports/sandbox-provider.ts";
+import { READ_OUT } from "../read-out.ts";
 
 /** Where commands run that name no directory, and where relative paths count from. */
 export const WORKSPACE = "/workspace";
@@ -8,10 +9,10 @@ export const WORKSPACE = "/workspace";
 /**
  * Runs one command and tells of it in lines: `1<base64>` and `2<base64>` are its streams, `.<json>` its end. A session's log holds
  * lines of text only: it drops zero bytes, adds a last newline, keeps a line back until it is whole, and knows no signals. The
- * command has a process group of its own, which dies with the session. Its end is that of its first process: what stays in the
- * background keeps the streams open, so after the end they are read until they are silent.
+ * command has a process group of its own, which dies with the session. Its end is that of its first process, told after all it said.
  */
 const RUN = String.raw`
+${READ_OUT}
 const { spawn } = require("node:child_process");
 const [, timeoutMs, log, cwd, count, ...words] = process.argv;
 const variables = words.splice(0, Number(count)).map((pair) => [pair.slice(0, pair.indexOf("=")), pair.slice(pair.indexOf("=") + 1)]);
@@ -20,7 +21,12 @@ const env = { ...process.env, ...Object.fromEntries(variables) };
 const isAway = !require("node:fs").existsSync(cwd + "/.");
 if (isAway) words.splice(0, words.length, "/bin/sh", "-c", 'echo "$0: no such directory" >&2; exit 126', cwd);
 const child = spawn(words[0], words.slice(1), { cwd: isAway ? "/" : cwd, env, detached: true, stdio: ["inherit", output, output] });
-const tell = (stream) => (chunk) => process.stdout.write(stream + chunk.toString("base64") + "\n");
+const tell = (number, stream) => (chunk) => {
+  if (isTold) return;
+  if (process.stdout.write(number + chunk.toString("base64") + "\n") || stream === undefined) return;
+  stream.pause();
+  process.stdout.once("drain", () => stream.resume());
+};
 let isTimedOut = false;
 let isTold = false;
 const end = (code, signal) => {
@@ -37,13 +43,9 @@ child.on("error", (error) => {
   tell(2)(Buffer.from(words[0] + ": " + (error.code === "ENOENT" ? "not found" : error.message) + "\n"));
   end(error.code === "ENOENT" ? 127 : 126, null);
 });
-child.on("exit", (code, signal) => {
-  const silence = setTimeout(() => end(code, signal), 100);
-  for (const stream of [child.stdout, child.stderr]) if (stream) stream.on("data", () => silence.refresh());
-  child.on("close", () => end(code, signal));
-});
-if (child.stdout) child.stdout.on("data", tell(1));
-if (child.stderr) child.stderr.on("data", tell(2));
+child.on("exit", (code, signal) => readOut([child.stdout, child.stderr].filter(Boolean), () => end(code, signal)));
+if (child.stdout) child.stdout.on("data", tell(1, child.stdout));
+if (child.stderr) child.stderr.on("data", tell(2, child.stderr));
 for (const name of ["SIGTERM", "SIGINT", "SIGHUP"]) process.on(name, () => (kill(), process.exit(1)));
 if (timeoutMs !== "") setTimeout(() => ((isTimedOut = true), kill()), Number(timeoutMs)).unref();
 `.trim();

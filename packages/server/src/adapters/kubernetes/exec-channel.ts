@@ -15,6 +15,8 @@ const CHANNEL = { stdin: 0, stdout: 1, stderr: 2, status: 3, resize: 4 } as cons
 const PING_MS = 20_000;
 const FRAME_BYTES = 32_768;
 const OPEN_MS = 30_000;
+/** After the last word the server hangs up. One that does not is hung up on. */
+const HANG_UP_MS = 2_000;
 
 /** https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/status/ */
 const Status = z.looseObject({
@@ -44,7 +46,7 @@ export interface Channel {
   /** What the process says is not read on until `resume`. */
   pause(): void;
   resume(): void;
-  /** The exit code; rejects when the connection ends without one. */
+  /** The exit code, when the connection has ended: a status may overtake what stands on other streams. Rejects when it ends without one. */
   readonly ended: Promise<number>;
   /** Ends the connection, and with it the process's stdin. What the process does then is its own affair. */
   close(): void;
@@ -117,6 +119,7 @@ export async function openChannel(client: Client, request: ChannelRequest, signa
   // Expected: nobody asks for the end of what was closed.
   ended.catch(() => undefined);
   const socket = await openSocket(client, request, signal);
+  let code: number | undefined;
   const pinging = setInterval(() => socket.ping(), PING_MS).unref();
   socket.on("message", (data, isBinary) => {
     const bytes = Array.isArray(data) ? Buffer.concat(data) : Buffer.from(data as ArrayBuffer);
@@ -126,16 +129,18 @@ export async function openChannel(client: Client, request: ChannelRequest, signa
     if (!isBinary || payload.length === 0) return;
     if (channel === CHANNEL.status) {
       try {
-        resolve(parseStatus(payload));
+        code = parseStatus(payload);
+        setTimeout(() => socket.close(), HANG_UP_MS).unref();
       } catch (error) {
         reject(error);
+        socket.close();
       }
-      socket.close();
     } else if (channel === CHANNEL.stdout) request.onOutput("stdout", payload);
     else if (channel === CHANNEL.stderr) request.onOutput("stderr", payload);
   });
   socket.once("close", () => {
     clearInterval(pinging);
+    if (code !== undefined) resolve(code);
     reject(new AppError("sandbox.unavailable", "Kubernetes: the connection to a command broke off"));
   });
   const send = (channel: number, bytes: Uint8Array) => {

@@ -3,6 +3,8 @@
  * cluster's audit log, and in the process list that the agent reads. After the order follow as many bytes as it says; the end of stdin
  * means that nobody listens any more.
  */
+import { READ_OUT } from "../read-out.ts";
+
 export const RECORDS = "/tmp/.drover";
 
 /** Takes a length, an order and a program, and becomes that program. Short: it is part of each address. */
@@ -52,12 +54,13 @@ const countOom = () => {
 
 /**
  * Runs one command in a process group of its own, which dies with the caller. The last words on stderr, after a mark that only we know,
- * tell how it ended: the cluster's status knows no signals. What stays in the background keeps the streams open, so after the end they
- * are read until they are silent.
+ * tell how it ended, since the cluster's status knows no signals, and how much there is on stdout: nothing tells whether a channel was
+ * cut.
  */
 export const RUN = String.raw`
-${FEED}${OOM}
+${FEED}${OOM}${READ_OUT}
 const { spawn } = require("node:child_process");
+let said = 0;
 const before = countOom();
 let isTimedOut = false;
 let isTold = false;
@@ -65,7 +68,7 @@ const end = (code, signal) => {
   if (isTold) return;
   isTold = true;
   const isOomKilled = countOom() > before;
-  const told = "\0" + order.mark + JSON.stringify({ code, signal, isTimedOut, isOomKilled });
+  const told = "\0" + order.mark + JSON.stringify({ code, signal, isTimedOut, isOomKilled, said });
   process.stdout.write("", () => process.stderr.write(told, () => process.exit(0)));
 };
 const env = { ...process.env, ...order.env };
@@ -81,13 +84,15 @@ child.on("error", (error) => {
   process.stderr.write(order.argv[0] + ": " + (error.code === "ENOENT" ? "not found" : error.message) + "\n");
   end(error.code === "ENOENT" ? 127 : 126, null);
 });
-child.on("exit", (code, signal) => {
-  const silence = setTimeout(() => end(code, signal), 100);
-  for (const stream of [child.stdout, child.stderr]) stream.on("data", () => silence.refresh());
-  child.on("close", () => end(code, signal));
+child.on("exit", (code, signal) => readOut([child.stdout, child.stderr], () => end(code, signal)));
+const streams = [[child.stdout, process.stdout], [child.stderr, process.stderr]];
+for (const [from, to] of streams) from.on("data", (chunk) => {
+  if (isTold) return;
+  if (from === child.stdout) said += chunk.length;
+  if (to.write(chunk)) return;
+  from.pause();
+  to.once("drain", () => from.resume());
 });
-child.stdout.pipe(process.stdout, { end: false });
-child.stderr.pipe(process.stderr, { end: false });
 child.stdin.on("error", () => stdin.resume());
 child.stdin.on("drain", () => stdin.resume());
 child.stdin.on("close", () => stdin.resume());

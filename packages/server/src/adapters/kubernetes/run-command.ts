@@ -19,10 +19,15 @@ const End = z.object({
 });
 type End = z.infer<typeof End>;
 
+/** With how many bytes there are on stdout. */
+const Told = End.extend({ said: z.int() });
+
 /** A time limit is kept inside. When even that one is silent, the connection is ended from here. */
 const TIMEOUT_GRACE_MS = 15_000;
 const KILLED = { code: null, signal: "SIGKILL", isTimedOut: false, isOomKilled: false } as const;
 const ANSWER_BYTES = 1_000;
+/** Beyond this the reader is slower than the command, and the connection is not read until it has caught up. */
+const UNREAD_LIMIT_BYTES = 1024 * 1024;
 
 function toOrder({ argv, cwd = WORKSPACE, env = {}, timeoutMs }: ExecCommand) {
   const words = [...argv, cwd, ...Object.entries(env).flat()];
@@ -65,17 +70,26 @@ export async function* runCommand(
   const stderr = new MarkedOutput(mark);
   const queue = createEventQueue<ExecEvent>();
   let told: Buffer | null = null;
+  let [heard, unread] = [0, 0];
   const onOutput = (stream: "stdout" | "stderr", chunk: Buffer) => {
+    if (stream === "stdout") heard += chunk.length;
     const passed = stream === "stderr" ? stderr.pass(chunk) : { own: chunk, after: told };
     told = passed.after;
-    if (passed.own.length > 0) queue.push({ type: stream, chunk: passed.own });
+    if (passed.own.length === 0) return;
+    queue.push({ type: stream, chunk: passed.own });
+    unread += passed.own.length;
+    if (unread > UNREAD_LIMIT_BYTES) channel.pause();
   };
   const channel = await openChannel(client, { pod, command: COMMAND, onOutput }, signal);
   const awaitEnd = async (): Promise<End> => {
     using watch = startWatch(command.timeoutMs, signal);
     const ended = await Promise.race([channel.ended, watch.rang]);
     if (typeof ended === "string") return { ...KILLED, isTimedOut: ended === "timeout" };
-    if (told !== null) return End.parse(JSON.parse(told.toString()));
+    if (told !== null) {
+      const { said, ...end } = Told.parse(JSON.parse(told.toString()));
+      if (heard === said) return end;
+      throw new AppError("sandbox.unavailable", `Kubernetes: of ${said} bytes that a command said ${heard} came`);
+    }
     throw new AppError(
       "sandbox.unavailable",
       ended === 126 || ended === 127
@@ -94,7 +108,12 @@ export async function* runCommand(
     (error: unknown) => queue.end(error instanceof Error ? error : new Error(String(error))),
   );
   try {
-    yield* queue;
+    for await (const event of queue) {
+      yield event;
+      if (event.type === "exit") continue;
+      unread -= event.chunk.length;
+      if (unread <= UNREAD_LIMIT_BYTES) channel.resume();
+    }
   } finally {
     // The program inside sees the end of its stdin and kills the whole group.
     channel.close();

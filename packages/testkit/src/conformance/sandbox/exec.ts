@@ -5,6 +5,9 @@ import { collect, exited, uniqueNap, untilFact, type Given, type ProviderPromise
 import type { SandboxRef } from "../../../../server/src/ports/sandbox-provider.ts";
 
 const LARGE_BYTES = 5_000_000;
+/** Of each stream 4 MB: more than what stands between a command and who reads it. */
+const COUNTED = 600_000;
+const BYTES_A_BEAT = 400_000;
 
 /** By `kill -0` of a second command: a sandbox is one world of processes. */
 async function isAlive(given: Given, ref: SandboxRef, pid: string): Promise<boolean> {
@@ -116,6 +119,31 @@ export const EXEC_PROMISES: readonly ProviderPromise[] = [
       const outcome = await given.run(ref, { argv: ["sh", "-c", script] });
       expect([...outcome.stdout]).toEqual([0xff, 0xfe, 0, 0xc3]);
       expect([...outcome.stderr]).toEqual([0x80, 0x0a, 0]);
+    },
+  },
+  {
+    title: "a reader who is slow is given every byte of both streams, and then the end",
+    keep: async (given) => {
+      const ref = await given.sharedSandbox();
+      // Each beat is longer than any silence by which an end could be guessed.
+      const beat = given.provider.exec(ref, { argv: ["sh", "-c", "while echo; do sleep 0.2; done"] }, given.signal);
+      const beats = beat[Symbol.asyncIterator]();
+      const script = `seq ${COUNTED} & seq ${COUNTED} >&2 & wait; echo last; exit 9`;
+      const read = { stdout: [] as Uint8Array[], stderr: [] as Uint8Array[] };
+      let rest = 0;
+      const exits = [];
+      for await (const event of given.provider.exec(ref, { argv: ["sh", "-c", script] }, given.signal)) {
+        if (event.type === "exit") exits.push(event);
+        else {
+          read[event.type].push(event.chunk);
+          for (rest += event.chunk.length; rest > BYTES_A_BEAT; rest -= BYTES_A_BEAT) await beats.next();
+        }
+      }
+      await beats.return?.();
+      const counted = Buffer.from(Array.from({ length: COUNTED }, (_, n) => `${n + 1}\n`).join(""));
+      expect(Buffer.concat(read.stdout).equals(Buffer.concat([counted, Buffer.from("last\n")]))).toBe(true);
+      expect(Buffer.concat(read.stderr).equals(counted)).toBe(true);
+      expect(exits).toEqual([exited(9)]);
     },
   },
   {
