@@ -14,12 +14,14 @@ const REDIS: Need = { program: "redis-server", debian: "redis-server", why: "tes
 const NGINX: Need = { program: "nginx", debian: "nginx", why: "tests of servers behind a proxy" };
 const BUBBLEWRAP: Need = { program: "bwrap", debian: "bubblewrap", why: "sandboxes on this machine" };
 const DOCKER: Need = { program: "dockerd", debian: "docker.io", why: "tests of sandboxes as containers" };
+const BASE: Need = { program: "mmdebstrap", debian: "mmdebstrap", why: "images without a registry" };
 const CHROMIUM: Need = { program: "chromium", debian: "chromium", why: "browser tests" };
 
 const NEEDS: Readonly<Record<string, readonly Need[]>> = {
   start: [GIT, BUBBLEWRAP],
   fast: [GIT, BUBBLEWRAP, REDIS],
   docker: [DOCKER],
+  compose: [DOCKER, BASE],
   chaos: [GIT, REDIS, NGINX],
   test: [GIT, BUBBLEWRAP, REDIS, NGINX, DOCKER, CHROMIUM],
 };

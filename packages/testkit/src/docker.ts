@@ -1,21 +1,17 @@
 /** A private dockerd with an image made of this machine's own programs: no registry, no network, nothing left behind. */
 import { execFile, spawn, type ChildProcess } from "node:child_process";
 import { globSync } from "node:fs";
-import { chmod, lstat, mkdir, mkdtemp, readFile, realpath, rm, symlink, writeFile } from "node:fs/promises";
-import { request } from "node:http";
+import { chmod, lstat, mkdir, mkdtemp, realpath, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, dirname, join, relative } from "node:path";
 import type { Readable } from "node:stream";
 import { promisify } from "node:util";
+import { askEngine as ask, startDockerd } from "./dockerd.ts";
 
 const run = promisify(execFile);
 
 const IMAGE = "drover-test";
-const READY_LIMIT_MS = 90_000;
-const LOOK_EVERY_MS = 50;
 const OUTPUT_LIMIT_BYTES = 8 * 1024 * 1024;
-const SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
-const FIX = "sudo apt-get install --no-install-recommends docker.io, and run the tests as root";
 
 /** Besides coreutils, which come as a whole. */
 const PROGRAMS = ["bash", "dash", "sh", "find", "git", "grep", "perl", "script", "sed", "setsid", "tar", "xargs"];
@@ -78,24 +74,6 @@ async function packImage(scratch: string): Promise<ChildProcess & { readonly std
   return spawn("tar", args, { stdio: ["ignore", "pipe", "inherit"] });
 }
 
-/** One request to the engine; the body of the answer when it succeeded. */
-function ask(socketPath: string, method: string, path: string, body?: Readable): Promise<string> {
-  return new Promise((resolve, reject) => {
-    const asking = request({ socketPath, method, path, agent: false }, (answer) => {
-      const chunks: Buffer[] = [];
-      answer.on("data", (chunk: Buffer) => chunks.push(chunk)).on("error", reject);
-      answer.on("end", () => {
-        const text = Buffer.concat(chunks).toString();
-        if (answer.statusCode === 200) resolve(text);
-        else reject(new Error(`${method} ${path}: ${answer.statusCode} ${text}`));
-      });
-    });
-    asking.on("error", reject);
-    if (body === undefined) asking.end();
-    else body.pipe(asking);
-  });
-}
-
 async function importImage(socket: string, scratch: string): Promise<void> {
   const tar = await packImage(scratch);
   const packed = new Promise<number | null>((resolve) => tar.once("exit", resolve));
@@ -104,60 +82,12 @@ async function importImage(socket: string, scratch: string): Promise<void> {
   if (((await packed) ?? 2) > 1 || imported.includes('"error"')) throw new Error(`the image was not made: ${imported}`);
 }
 
-function spawnDockerd(scratch: string, socket: string): ChildProcess {
-  const options = [
-    `--data-root=${scratch}/data`,
-    `--exec-root=${scratch}/exec`,
-    `--pidfile=${scratch}/docker.pid`,
-    `--host=unix://${socket}`,
-    "--bridge=none",
-    "--iptables=false",
-    "--ip6tables=false",
-    "--ip-forward=false",
-  ];
-  const script = 'log=$1; shift; exec dockerd "$@" > "$log" 2>&1';
-  const env = { PATH: SYSTEM_PATH, HOME: scratch };
-  return spawn("sh", ["-c", script, "sh", `${scratch}/log`, ...options], { env, stdio: "ignore" });
-}
-
-async function untilReady(daemon: ChildProcess, socket: string, scratch: string): Promise<void> {
-  const deadline = performance.now() + READY_LIMIT_MS;
-  const isReady = () =>
-    ask(socket, "GET", "/_ping").then(
-      () => true,
-      () => false,
-    ); // expected: not yet listening
-  while (!(await isReady())) {
-    if (daemon.exitCode !== null || performance.now() > deadline) {
-      const log = await readFile(`${scratch}/log`, "utf8").catch(() => "");
-      throw new Error(`dockerd did not start; ${FIX}\n${log.slice(-2_000)}`);
-    }
-    await new Promise<void>((resolve) => void setTimeout(resolve, LOOK_EVERY_MS));
-  }
-}
-
-/** Containers that still run end with it. */
-async function stop(daemon: ChildProcess): Promise<void> {
-  if (daemon.exitCode !== null || daemon.signalCode !== null) return;
-  const gone = new Promise<void>((resolve) => daemon.once("exit", () => resolve()));
-  daemon.kill("SIGTERM");
-  await gone;
-}
-
 export async function startDocker(): Promise<TestEngine> {
   const scratch = await mkdtemp(join(tmpdir(), "drover-docker-"));
-  const socket = join(scratch, "docker.sock");
-  const daemon = spawnDockerd(scratch, socket);
-  const dispose = async () => {
-    await stop(daemon);
-    await rm(scratch, { recursive: true, force: true });
-  };
-  try {
-    await untilReady(daemon, socket, scratch);
-    await importImage(socket, scratch);
-  } catch (error) {
-    await dispose();
-    throw error;
-  }
-  return { host: `unix://${socket}`, image: IMAGE, stop: () => stop(daemon), [Symbol.asyncDispose]: dispose };
+  await using undo = new AsyncDisposableStack();
+  undo.defer(() => rm(scratch, { recursive: true, force: true }));
+  const daemon = undo.use(await startDockerd(scratch, "none"));
+  await importImage(daemon.socket, scratch);
+  const kept = undo.move();
+  return { host: daemon.host, image: IMAGE, stop: daemon.stop, [Symbol.asyncDispose]: () => kept.disposeAsync() };
 }

@@ -67,20 +67,20 @@ export async function checkBubblewrap(config: Pick<Config, "provider" | "unsafeN
   }
 }
 
-/** The namespaces of a sandbox, made by this user around a program that does nothing. */
+/** The namespaces of a sandbox with a /proc of their own, which engines forbid apart, made by this user around a program that does nothing. */
 export async function checkNamespaces(config: Pick<Config, "provider" | "unsafeNoSandbox">): Promise<Finding> {
   const name = "user namespaces";
   const isNeeded = config.provider === "local" && !config.unsafeNoSandbox;
   const argv = ["--unshare-user", "--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts"];
   try {
-    await run(BUBBLEWRAP, [...argv, "--ro-bind", "/", "/", "true"], { timeout: COMMAND_LIMIT_MS });
+    await run(BUBBLEWRAP, [...argv, "--ro-bind", "/", "/", "--proc", "/proc", "true"], { timeout: COMMAND_LIMIT_MS });
     return ok(name, "this user may make them");
   } catch (error) {
     // Expected: the kernel, a container or AppArmor forbids them, or there is no bubblewrap.
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return skipped(name, "needs bubblewrap");
     const said = ((error as { stderr?: string }).stderr ?? "").trim() || toReason(error);
     const fix =
-      "Run: sysctl -w kernel.unprivileged_userns_clone=1 kernel.apparmor_restrict_unprivileged_userns=0; in a container start it with --security-opt seccomp=unconfined.";
+      "Run: sysctl -w kernel.unprivileged_userns_clone=1 kernel.apparmor_restrict_unprivileged_userns=0; in a container start it with --security-opt seccomp=unconfined --security-opt systempaths=unconfined.";
     return brokenIf(isNeeded, name, said, fix);
   }
 }

@@ -1,4 +1,4 @@
-/** What ships for several servers names only what exists: settings, files, hosts, volumes, labels. None of it is run here. */
+/** What ships for several servers names only what exists: settings, files, hosts, volumes, labels. None of it is run here: `npm run compose` does. */
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { OPTIONS, type Option } from "@drover/contract";
@@ -14,6 +14,8 @@ interface Service {
   readonly environment?: Readonly<Record<string, string>>;
   readonly volumes?: readonly string[];
   readonly hostname?: string;
+  readonly cap_drop?: readonly string[];
+  readonly security_opt?: readonly string[];
   readonly depends_on?: readonly string[] | Readonly<Record<string, unknown>>;
 }
 
@@ -38,6 +40,14 @@ test("compose.yaml: two servers that share what they must, behind the proxy that
     expect(Object.keys(server?.environment ?? {}).filter((name) => !SETTINGS.has(name))).toEqual([]);
     expect(server?.environment?.["DROVER_PEER_URL"]).toBe(`http://${server?.hostname}:18000`);
     expect(server?.hostname).toBe(["server-a", "server-b"][index]);
+    // Without the last three no sandbox starts in there; the first two are what makes that no loss.
+    expect([...(server?.cap_drop ?? []), ...(server?.security_opt ?? [])]).toEqual([
+      "ALL",
+      "no-new-privileges:true",
+      "seccomp=unconfined",
+      "apparmor=unconfined",
+      "systempaths=unconfined",
+    ]);
     expect(server?.volumes?.some((volume) => volume.endsWith(`:${server.environment?.["DROVER_SHARED_DIR"]}`))).toBe(
       true,
     );
