@@ -35,6 +35,7 @@ export { WorkspaceMode } from "./workspace-options.ts";
 export * from "./events/event.ts";
 export * from "./events/envelope.ts";
 export * from "./events/reserved.ts";
+export { WORKER_EVENTS } from "./events/worker-events.ts";
 export * from "./event-text.ts";
 export * from "./terminal-frames.ts";
 export * from "./agent-packages.ts";

@@ -118,8 +118,11 @@ test("work after completion voids it", () => {
 
 test("what supervision says moves nothing, what a person says does", () => {
   const nudge = { message_type: "guardian_nudge" };
-  const quiet = fold(event("agent.tool_use", 30), event("agent.message_injected", 2, { event_data: nudge }));
+  const heard = event("agent.message_injected", 2, { event_data: nudge });
+  const quiet = fold(event("agent.tool_use", 30), heard, event("agent.processing", 2, { event_data: nudge }));
   expect([quiet.workMs, quiet.messageMs]).toEqual([ago(30), null]);
+  // That a person's message is worked on is work.
+  expect(fold(event("agent.processing", 2, { event_data: { message_type: "user_message" } })).workMs).toBe(ago(2));
   const spoken = fold(event("MESSAGE_QUEUED", 2, { source: "user", event_data: { message_type: "user_message" } }));
   expect(spoken.messageMs).toBe(ago(2));
 });

@@ -9,7 +9,12 @@ export interface EventTraits {
 }
 
 export const HEARTBEATS: ReadonlySet<string> = new Set(["agent.heartbeat", "heartbeat", "spec.heartbeat"]);
-const TOOL_EVENTS: ReadonlySet<string> = new Set(["agent.tool_use", "agent.tool_result", "agent.tool_completed"]);
+const TOOL_EVENTS: ReadonlySet<string> = new Set([
+  "agent.tool_use",
+  "agent.tool_result",
+  "agent.user_tool_result",
+  "agent.tool_completed",
+]);
 const ERROR_EVENTS = /\.(?:error|failed|stream_error|phase_failed|execution_failed)$/;
 const POSITIVE_INT_LIMIT = 2_147_483_647;
 const NAME_LIMIT = 200;

@@ -54,6 +54,21 @@ test("the same call with the same result again and again is a loop, and its call
   ]);
 });
 
+test("a result that is told again as the model was given it counts once, and ends no streak", () => {
+  const signs = (isToldTwice: boolean) => {
+    const run = record();
+    times(6, (index) => {
+      run.tool("Bash", { command: "npm test" }, `${"1 failed ".repeat(index)}`, { is_error: true });
+      if (isToldTwice)
+        run.add("agent.user_tool_result", { tool_use_id: `t${index + 1}`, result: "1", told_as: "agent.tool_result" });
+    });
+    times(11, () => run.tool("Read", { file_path: "a.ts" }, "A"));
+    return read(run.events).map(({ signal, detail }) => [signal, detail]);
+  };
+  expect(signs(true)).toEqual(signs(false));
+  expect(signs(true).length).toBeGreaterThan(1);
+});
+
 test("a loop of two calls is one too", () => {
   const run = record();
   times(12, (index) => run.tool("Read", { file_path: index % 2 === 0 ? "a.ts" : "b.ts" }, index % 2 === 0 ? "A" : "B"));
@@ -331,7 +346,7 @@ test("bodies of events that are not listed as read change nothing", () => {
   const known = `agent.heartbeat heartbeat spec.heartbeat agent.started agent.error agent.stream_error spec.phase_failed
     spec.execution_failed iteration.failed agent.waiting agent.shutdown agent.interrupted agent.completed agent.failed agent.resumed
     agent.transcript_saved agent.compacted agent.message agent.thinking agent.tool_use agent.tool_result agent.tool_completed
-    agent.user_tool_result agent.subagent_invoked agent.skill_invoked agent.file_edited agent.usage agent.message_injected
+    agent.user_tool_result agent.subagent_invoked agent.skill_invoked agent.file_edited agent.usage agent.message_injected agent.processing
     agent.turn_complete agent.permission_requested agent.permission_answered workspace.checkpoint sandbox.provisioning
     MESSAGE_QUEUED MESSAGE_STATE_CHANGED STATE_CHANGED custom.type`.split(/\s+/);
   const readTypes = known.filter((type) =>

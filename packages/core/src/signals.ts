@@ -39,6 +39,7 @@ export const SUPERVISED_BODIES: readonly string[] = [
   "agent.usage",
   "agent.started",
   "agent.message_injected",
+  "agent.processing",
   "MESSAGE_QUEUED",
   "agent.permission_requested",
   "agent.permission_answered",

@@ -36,6 +36,8 @@ const WORKER_SOURCES: ReadonlySet<string> = new Set(["agent", "worker", "system"
 const COMPLETIONS: ReadonlySet<string> = new Set(["agent.completed", "agent.failed"]);
 /** Somebody spoke: whoever is quiet has been so only since. */
 const MESSAGES: ReadonlySet<string> = new Set(["MESSAGE_QUEUED", "agent.message_injected"]);
+/** How a message's way into the agent is told. */
+const HEARD: ReadonlySet<string> = new Set([...MESSAGES, "agent.processing"]);
 const OPEN_LIMIT = 50;
 
 const toText = (value: unknown): string | null => (typeof value === "string" && value !== "" ? value : null);
@@ -51,7 +53,7 @@ export function foldOpen(open: WatchFacts["open"], event: SeenEvent): WatchFacts
 
 /** What supervision itself says moves nothing: else an agent that answers no nudge would never be quiet for long. */
 const isOwnWord = (event: SeenEvent): boolean =>
-  MESSAGES.has(event.event_type) && event.event_data["message_type"] === "guardian_nudge";
+  HEARD.has(event.event_type) && event.event_data["message_type"] === "guardian_nudge";
 
 export function foldWatch(facts: WatchFacts, event: SeenEvent): WatchFacts {
   const isFromWorker = WORKER_SOURCES.has(event.source);

@@ -4,7 +4,6 @@ import type { AgentEvent, Boundary } from "./agent-runtime.ts";
 const TOOL_ENDS = new Set([
   "agent.tool_result",
   "agent.tool_completed",
-  "agent.user_tool_result",
   "agent.subagent_completed",
   "agent.skill_completed",
 ]);

@@ -44,6 +44,7 @@ test("an agent works in iterations until evidence says that it is done, and its 
   expect(story(peer)).toEqual([
     "continuous.started",
     "iteration.started",
+    "iteration.completion_signal",
     "iteration.validation",
     "iteration.completed",
     "iteration.started",
@@ -56,6 +57,10 @@ test("an agent works in iterations until evidence says that it is done, and its 
     { iteration_num: 1, passed: false, errors: [expect.any(String), expect.any(String)] },
     { iteration_num: 2, passed: true, git_status: { is_clean: true } },
   ]);
+  expect(peer.data("iteration.completion_signal")).toMatchObject([
+    { iteration_num: 1, signal_count: 1, threshold: 1, turn: 1 },
+  ]);
+  expect(peer.data("continuous.started")).toMatchObject([{ completion_signal: "TASK_COMPLETE" }]);
   expect(peer.data("continuous.completed")).toMatchObject([{ stop_reason: "validation_passed", files_changed: 1 }]);
   expect(peer.data("agent.completed")).toMatchObject([
     { success: true, code_committed: true, final_output: "now", files_changed: 1 },
@@ -164,4 +169,28 @@ test("a worker that dies between two iterations goes on with the second", { time
   expect(peer.data("continuous.started")).toHaveLength(1);
   expect(peer.data("iteration.started").map((data) => data.iteration_num)).toEqual([1, 2]);
   expect(peer.data("agent.completed")).toMatchObject([{ success: true, successful_iterations: 2 }]);
+});
+
+test("a word of its own choosing, said in one iteration after another, is counted until the threshold, and ends nothing", async ({
+  rig,
+}) => {
+  makeRepository(rig);
+  const script = {
+    steps: [{ text: "ALL FINE, almost" }, { text: "more" }],
+    on_message: [{ steps: [{ text: "ALL FINE" }] }],
+  };
+  const options = { require: ["committed" as const], max_iterations: 3 };
+  const peer = await rig.peer(
+    toAssignment(script, { ...options, completion_signal: "ALL FINE", completion_threshold: 2 }),
+  );
+  await rig.run(peer).exit;
+  expect(peer.data("iteration.completion_signal")).toMatchObject([
+    { iteration_num: 1, signal_count: 1, threshold: 2, turn: 1 },
+    { iteration_num: 2, signal_count: 2, threshold: 2, turn: 2 },
+    { iteration_num: 3, signal_count: 1, threshold: 2, turn: 3 },
+  ]);
+  expect(peer.data("iteration.completed").map((data) => data.completion_signal_count)).toEqual([1, 2, 1]);
+  expect(peer.data("continuous.completed")).toMatchObject([
+    { stop_reason: "max_iterations_reached", validation_passed: false },
+  ]);
 });

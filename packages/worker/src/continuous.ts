@@ -5,7 +5,7 @@ import { dirname } from "node:path";
 import { z } from "zod";
 import type { AgentEnd, AgentEvent, AgentRuntime, AgentSession, AgentStep, WorkOrder } from "./agent-runtime.ts";
 import { type EvidenceParts, type Finding, loadHead, lookForEvidence } from "./evidence.ts";
-import { toFirstPrompt, toNextPrompt } from "./iteration-prompt.ts";
+import { type Aim, toFirstPrompt, toNextPrompt } from "./iteration-prompt.ts";
 
 const OWN = "iteration-";
 const PREVIEW = { prompt: 500, output: 1_000 };
@@ -19,6 +19,10 @@ const Loop = z.object({
   startedMs: z.number(),
   startHead: z.string().optional(),
   isOver: z.boolean(),
+  /** In a row, how often the agent said that it is done. */
+  signals: z.int().default(0),
+  /** It has said so in this iteration. */
+  isSignalled: z.boolean().default(false),
   /** The next prompt, until the agent has it. */
   pending: z.string().optional(),
 });
@@ -65,13 +69,15 @@ export interface ContinuousParts extends Omit<EvidenceParts, "cwd" | "env"> {
   readonly loadSpent: (signal: AbortSignal) => Promise<number | null>;
 }
 
+const toAim = ({ require, options }: ContinuousParts): Aim => ({ require, signal: options.completion_signal });
+
 export function makeContinuous(runtime: AgentRuntime, parts: ContinuousParts): AgentRuntime {
   return {
     ...runtime,
     start(order, signal) {
       const marked = Marked.safeParse(order.mark).data;
       const inner = runtime.start(
-        { ...order, mark: marked?.inner, prompt: toFirstPrompt(order.prompt, parts.require) },
+        { ...order, mark: marked?.inner, prompt: toFirstPrompt(order.prompt, toAim(parts)) },
         signal,
       );
       return { ...inner, steps: iterate(inner, order, parts, marked, signal) };
@@ -98,9 +104,13 @@ async function* iterate(
     costUsd: 0,
     startedMs: nowMs(),
     isOver: false,
+    signals: 0,
+    isSignalled: false,
   };
   let turn = 1;
   let isOverdue = false;
+  /** The agent itself has told the end of this turn. */
+  let isTurnTold = false;
 
   const toMark = (): Json =>
     JSON.parse(JSON.stringify({ loop, ...(innerMark === undefined ? {} : { inner: innerMark }) })) as Json;
@@ -113,6 +123,7 @@ async function* iterate(
     successful_iterations: loop.successful,
     error_count: loop.errors,
     total_cost_usd: loop.costUsd,
+    completion_signal_count: loop.signals,
     elapsed_seconds: Math.round((nowMs() - loop.startedMs) / 1_000),
     last_session_id: inner.getSessionId?.() ?? null,
     validation_passed: finding?.passed ?? false,
@@ -124,6 +135,7 @@ async function* iterate(
 
   const begin = (prompt: string) => {
     loop.iteration += 1;
+    loop.isSignalled = false;
     return say("iteration.started", { ...toState(), prompt_preview: prompt.slice(0, PREVIEW.prompt) });
   };
 
@@ -139,6 +151,14 @@ async function* iterate(
     return [say("continuous.completed", { stop_reason: reason, ...toState(finding) })];
   };
 
+  /** That the agent says so is told, and decides nothing: evidence is looked for either way. */
+  const hearSignal = (): AgentEvent[] => {
+    loop.signals = loop.isSignalled ? loop.signals + 1 : 0;
+    const { iteration, signals } = loop;
+    const told = { iteration_num: iteration, signal_count: signals, threshold: options.completion_threshold };
+    return loop.isSignalled ? [say("iteration.completion_signal", told)] : [];
+  };
+
   /** What an iteration came to, and what follows from it. */
   async function* conclude(ended: AgentEvent): AsyncGenerator<AgentStep> {
     const data = ended.event_data;
@@ -146,6 +166,7 @@ async function* iterate(
     const byAgent = Math.max(loop.costUsd, toNumber(data["total_cost_usd"]), toNumber(data["cost_usd"]));
     loop.costUsd = (await parts.loadSpent(signal)) ?? byAgent;
     const isFailed = ended.event_type === "agent.failed";
+    const signalled = isFailed ? [] : hearSignal();
     const finding = isFailed ? undefined : await lookForEvidence(evidence, loop.startHead, signal);
     const { passed = false, errors = [toText(data["error"])] } = finding ?? {};
     if (isFailed) loop.errors += 1;
@@ -159,7 +180,8 @@ async function* iterate(
     const told = isFailed
       ? [say("iteration.failed", { ...common, error: feedback, error_count: loop.errors })]
       : [
-          say("agent.turn_complete", { ...data, num_turns: toNumber(data["turns"]) }),
+          ...(isTurnTold ? [] : [say("agent.turn_complete", { ...data, num_turns: toNumber(data["turns"]) })]),
+          ...signalled,
           say("iteration.validation", {
             ...common,
             passed,
@@ -177,9 +199,11 @@ async function* iterate(
             output_preview: toText(data["final_output"]).slice(0, PREVIEW.output),
           }),
         ];
+    isTurnTold = false;
+    if (loop.signals >= options.completion_threshold) loop.signals = 0;
     const reason = decideStop(loop, options, passed, nowMs());
     if (reason === undefined) {
-      loop.pending = toNextPrompt(order.prompt, parts.require, errors, await loadNotes());
+      loop.pending = toNextPrompt(order.prompt, toAim(parts), errors, await loadNotes());
       yield { events: [...told, begin(loop.pending)], mark: toMark(), isBarrier: true };
       sendPending();
       return;
@@ -203,6 +227,10 @@ async function* iterate(
     inner.send(toMessage(`${OWN}${loop.iteration}`, loop.pending, "system", clock.now()));
   };
 
+  /** The word in what the agent itself says; a sub-agent speaks to it, not to us. */
+  const hasSignal = ({ event_type, event_data: { content, parent_tool_use_id: parent } }: AgentEvent) =>
+    event_type === "agent.message" && parent === undefined && toText(content).includes(options.completion_signal);
+
   const isOwn = (event: AgentEvent) => toText(event.event_data["message_id"]).startsWith(OWN);
 
   async function* translate(step: AgentStep): AsyncGenerator<AgentStep> {
@@ -213,6 +241,8 @@ async function* iterate(
     let ended: AgentEvent | undefined;
     for (const event of step.events) {
       turn = toNumber(event.event_data["turn"]) || turn;
+      if (event.event_type === "agent.turn_complete") isTurnTold = true;
+      if (hasSignal(event)) loop.isSignalled = true;
       if (event.event_type === "agent.message_injected" && isOwn(event)) delete loop.pending;
       else if (loop.isOver) passing.push(event);
       else if (event.event_type === "agent.completed" || event.event_type === "agent.failed") ended = event;
@@ -236,6 +266,8 @@ async function* iterate(
     const started = say("continuous.started", {
       goal: order.prompt.slice(0, PREVIEW.prompt),
       limits,
+      completion_signal: options.completion_signal,
+      completion_threshold: options.completion_threshold,
       validation_requirements: parts.require,
     });
     yield { events: [started, begin(order.prompt)], mark: toMark() };

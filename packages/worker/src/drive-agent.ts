@@ -7,6 +7,7 @@ import type { Fault } from "./fault.ts";
 import { toInjectedNotes } from "./inbox.ts";
 import type { Notes } from "./outbox-log.ts";
 import type { Outbox } from "./outbox.ts";
+import { toProcessing } from "./agents/heard.ts";
 import { createBoundaries } from "./boundary.ts";
 import type { Transcript } from "./transcript.ts";
 import { CHECKPOINT_NOTE, toCheckpointNote } from "./watch-workspace.ts";
@@ -78,11 +79,15 @@ export function startAgent(
   let injections = Number(outbox.getNote(INJECTIONS) ?? 0);
   const boundaries = createBoundaries();
 
-  const addTo = async ({ event_type, event_data }: AgentEvent): Promise<AgentEvent> => {
+  const addTo = async (event: AgentEvent): Promise<readonly AgentEvent[]> => {
+    const { event_type, event_data } = event;
     if (event_type === "agent.message_injected")
-      return { event_type, event_data: { ...event_data, intervention_number: (injections += 1) } };
-    if (event_type !== "agent.completed" && event_type !== "agent.failed") return { event_type, event_data };
-    return { event_type, event_data: { ...event_data, ...(await parts.describeWork()) } };
+      return [
+        { event_type, event_data: { ...event_data, intervention_number: (injections += 1) } },
+        toProcessing(event),
+      ];
+    if (event_type !== "agent.completed" && event_type !== "agent.failed") return [event];
+    return [{ event_type, event_data: { ...event_data, ...(await parts.describeWork()) } }];
   };
 
   /** Whatever runtime it is: changes stand in front of the end of what made them, and the memory of it behind. */
@@ -94,7 +99,7 @@ export function startAgent(
       const at = boundaries.follow(event);
       if (at !== undefined) events.push(...(await parts.atBoundary(at)));
       if (at?.kind === "turn") isTurnOver = true;
-      events.push(await addTo(event));
+      events.push(...(await addTo(event)));
     }
     const isChanged = events.some(({ event_type }) => event_type === "workspace.checkpoint");
     if (isTurnOver) events.push(...(await parts.transcript.save(turn, "still")));

@@ -8,25 +8,27 @@ const ASKS: Readonly<Record<Evidence, string>> = {
   tests: "the tests pass",
 };
 
-const toAsks = (require: readonly Evidence[]) => require.map((one) => `- ${ASKS[one]}`).join("\n");
+export interface Aim {
+  readonly require: readonly Evidence[];
+  /** What the agent says when it thinks that it is done. */
+  readonly signal: string;
+}
 
-export const toFirstPrompt = (task: string, require: readonly Evidence[]): string =>
-  require.length === 0
+const toAsks = ({ require, signal }: Aim) =>
+  [...require.map((one) => `- ${ASKS[one]}`), `When you think that it is so, say ${signal}.`].join("\n");
+
+export const toFirstPrompt = (task: string, aim: Aim): string =>
+  aim.require.length === 0
     ? task
-    : `${task}\n\nThe work is done when this is so; it is checked, not taken from your word:\n${toAsks(require)}`;
+    : `${task}\n\nThe work is done when this is so; it is checked, not taken from your word:\n${toAsks(aim)}`;
 
 /** Feedback and notes are output of programs: marked as such, not as wishes of a person. */
-export const toNextPrompt = (
-  task: string,
-  require: readonly Evidence[],
-  errors: readonly string[],
-  notes: string,
-): string =>
+export const toNextPrompt = (task: string, aim: Aim, errors: readonly string[], notes: string): string =>
   [
     "The work is not done yet. The task is still:",
     task,
     "It is done when:",
-    toAsks(require),
+    toAsks(aim),
     "What the check found:",
     ...errors.map((error) => `<finding>\n${error}\n</finding>`),
     ...(notes === "" ? [] : [`Notes of earlier iterations:\n<notes>\n${notes}\n</notes>`]),

@@ -39,3 +39,20 @@ test("what was kept of it is told with its size and its time", () => {
     detail: "61.0 s · recorded in part",
   });
 });
+
+test.for([
+  ["continuous.started", { limits: { max_iterations: 10, max_cost_usd: 20 } }, "Works in iterations: at most 10 · $20.00"],
+  ["iteration.started", { iteration_num: 2 }, "Iteration 2"],
+  ["iteration.completion_signal", { signal_count: 1, threshold: 2 }, "The agent says that it is done: 1 of 2"],
+  ["iteration.validation", { passed: false, feedback: "Push it." }, "Not done yet: Push it."],
+  ["iteration.validation", { passed: true }, "What was asked for is there"],
+  ["iteration.completed", { iteration_num: 2, cost_usd: 0.5 }, "Iteration 2 is over: $0.50"],
+  [
+    "continuous.completed",
+    { stop_reason: "max_cost_reached", successful_iterations: 3, total_cost_usd: 20.1 },
+    "Iterations ended: max cost reached: 3 without an error · $20.10",
+  ],
+] as const)("%s %j is a sentence", ([type, data, words]) => {
+  const sentence = toLifecycleSentence({ event_type: type, event_data: data });
+  expect([sentence?.title, sentence?.detail].filter((part) => typeof part === "string").join(": ")).toBe(words);
+});

@@ -2,21 +2,11 @@
 import type { JsonObject } from "../json.ts";
 import type { FeedDraft } from "./feed-draft.ts";
 import { toRowStart } from "./feed-draft.ts";
+import { ITERATION_SENTENCES } from "./feed-iterations.ts";
 import type { Tone } from "./feed-row.ts";
+import { count, join, type Sentence } from "./feed-sentence.ts";
 import type { LogEvent } from "./log-event.ts";
 import { readNumber, readText } from "./log-event.ts";
-
-interface Sentence {
-  readonly title: string;
-  readonly detail?: string | null;
-  readonly tone?: Tone;
-}
-
-const count = (n: number, noun: string) => `${n.toLocaleString("en")} ${noun}${n === 1 ? "" : "s"}`;
-const join = (...parts: readonly (string | null | undefined | false)[]): string | null => {
-  const said = parts.filter((part) => typeof part === "string" && part !== "");
-  return said.length === 0 ? null : said.join(" · ");
-};
 
 const TONE_OF_STATE: Readonly<Record<string, Tone>> = {
   running: "busy",
@@ -59,6 +49,7 @@ const toProvisioningSentence = (data: JsonObject): Sentence => {
 };
 
 const SENTENCES: Readonly<Record<string, (data: JsonObject) => Sentence>> = {
+  ...ITERATION_SENTENCES,
   SPAWNED: (data) => ({
     title: "Sandbox created",
     detail: join(readText(data, "provider"), readText(data, "runtime")),
@@ -123,7 +114,6 @@ const SENTENCES: Readonly<Record<string, (data: JsonObject) => Sentence>> = {
   "agent.waiting": (data) => ({ title: "Waiting for a message", detail: readText(data, "message"), tone: "warn" }),
   "agent.interrupted": (data) => ({ title: "Turn interrupted", detail: readText(data, "reason"), tone: "warn" }),
   "agent.turn_complete": (data) => ({ title: `Turn complete`, detail: readText(data, "stop_reason") }),
-  "agent.processing": () => ({ title: "Processing a message" }),
   "agent.shutdown": (data) => ({ title: "Worker shut down", detail: readText(data, "reason") }),
   "agent.system_message": (data) => ({
     title: "System message",

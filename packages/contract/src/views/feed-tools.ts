@@ -197,6 +197,13 @@ export function foldToolEnd(draft: FeedDraft, event: LogEvent): void {
   if (id !== null) draft.index.rowOfTool.set(id, placed);
 }
 
+/** A result as the model was given it: beside one that was told already it adds nothing. */
+export function foldResultGiven(draft: FeedDraft, event: LogEvent): void {
+  if (readText(event.event_data, "told_as") === null) return foldToolEnd(draft, event);
+  const id = readText(event.event_data, "tool_use_id");
+  draft.placed = (id === null ? undefined : draft.index.rowOfTool.get(id)) ?? Math.max(0, draft.rows.length - 1);
+}
+
 export function foldCommandOutput(draft: FeedDraft, event: LogEvent): void {
   const id = readText(event.event_data, "tool_use_id");
   const at = id === null ? undefined : draft.index.rowOfTool.get(id);

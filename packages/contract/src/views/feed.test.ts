@@ -342,6 +342,31 @@ test("a view already shown is not changed by what comes later", () => {
   expect(before).toMatchObject({ call: { output: null } });
 });
 
+test("that a message is worked on, and what the model was given of a result, are no rows and change none", () => {
+  const long = "x".repeat(600);
+  const told: Parameters<typeof run>[number][] = [
+    ["agent.message_injected", { message_id: "m1", content: "go" }],
+    ["agent.tool_use", { tool: "Grep", tool_use_id: "t1", input: { pattern: "x" } }],
+    ["agent.tool_result", { tool_use_id: "t1", result: long, result_truncated: false, result_full_length: 600 }],
+  ];
+  const given = { result: "x".repeat(500), result_truncated: true, result_full_length: 600, told_as: "agent.tool_result" };
+  const view = foldFeed(
+    emptyFeed(),
+    run(
+      ...told,
+      ["agent.processing", { message_id: "m1", message_type: "user_message" }],
+      ["agent.user_tool_result", { tool_use_id: "t1", ...given }],
+      ["agent.user_tool_result", { tool_use_id: "another", ...given }],
+      ["agent.processing", { message_id: "another" }],
+    ),
+  );
+  expect(view.rows).toEqual(rowsOf(run(...told)));
+  expect([4, 5, 6, 7].map((seq) => rowOfSeq(view, seq))).toEqual([0, 1, 1, 1]);
+  // A worker that tells results by this alone.
+  const alone = rowsOf(run(told[1] ?? [""], ["agent.user_tool_result", { tool_use_id: "t1", result: "found" }]));
+  expect(alone).toMatchObject([{ calls: [{ output: "found" }] }]);
+});
+
 test("thirty thousand events fold in less than a second", () => {
   const kinds = [
     "agent.message",

@@ -13,7 +13,7 @@ import {
 import { foldAddressed, foldMessageState, foldSaid } from "./feed-messages.ts";
 import { foldPermissionAnswered, foldPermissionRequested } from "./feed-permission.ts";
 import type { FeedRow, FileEdit, TodoItem } from "./feed-row.ts";
-import { foldCommandOutput, foldFileEdited, foldToolEnd, foldToolUse } from "./feed-tools.ts";
+import { foldCommandOutput, foldFileEdited, foldResultGiven, foldToolEnd, foldToolUse } from "./feed-tools.ts";
 import { toLoad, type Load } from "./load.ts";
 import type { LogEvent } from "./log-event.ts";
 import { readNumber, readText } from "./log-event.ts";
@@ -98,11 +98,13 @@ const FOLDS: Readonly<Record<string, FoldEvent>> = {
   "agent.message_injected": foldAddressed,
   MESSAGE_QUEUED: foldAddressed,
   MESSAGE_STATE_CHANGED: foldMessageState,
+  // Says of a message's row nothing that it does not show.
+  "agent.processing": foldMessageState,
   "agent.tool_use": foldToolUse,
   "agent.subagent_invoked": foldToolUse,
   "agent.skill_invoked": foldToolUse,
   "agent.tool_result": foldToolEnd,
-  "agent.user_tool_result": foldToolEnd,
+  "agent.user_tool_result": foldResultGiven,
   "agent.tool_completed": foldToolEnd,
   "agent.subagent_completed": foldToolEnd,
   "agent.skill_completed": foldToolEnd,

@@ -98,7 +98,8 @@ function parseToolResult(event: SeenEvent): ToolResult {
 const results = new WeakMap<SeenEvent, ToolResult>();
 
 export function toToolResult(event: SeenEvent): ToolResult | undefined {
-  if (!RESULTS.has(event.event_type)) return undefined;
+  // What the model was given of a result that was told already is no second one.
+  if (!RESULTS.has(event.event_type) || event.event_data["told_as"] !== undefined) return undefined;
   const result = results.get(event) ?? parseToolResult(event);
   results.set(event, result);
   return result;

@@ -101,7 +101,7 @@ export const listReadings = query(
       select avg(extract(epoch from r.created_at - c.created_at))::float8 as latency, count(*) as results,
         count(*) filter (where r.event_data -> 'is_error' = 'true'::jsonb) as errors
       from (select created_at, event_data, seq from events where sandbox_id = s.id
-          and event_type in ('agent.tool_result', 'agent.user_tool_result') order by seq desc limit 200) r
+          and (event_type = 'agent.tool_result' or (event_type = 'agent.user_tool_result' and not event_data ? 'told_as')) order by seq desc limit 200) r
         left join lateral (select created_at from events u where u.sandbox_id = s.id and u.event_type = 'agent.tool_use' and u.seq < r.seq
           and u.event_data ->> 'tool_use_id' = r.event_data ->> 'tool_use_id' order by u.seq desc limit 1) c on true
       where r.created_at > now() - make_interval(secs => ${seconds})) e on true

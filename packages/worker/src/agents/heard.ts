@@ -14,6 +14,12 @@ export const toInjected = (turn: number, message: InboxMessage): AgentEvent => (
   },
 });
 
+/** The agent begins to work on what it was given. */
+export const toProcessing = ({ event_data: { turn, message_id, message_type } }: AgentEvent): AgentEvent => ({
+  event_type: "agent.processing",
+  event_data: { turn, message_id, message_type },
+});
+
 /** `message` is missing where something else than a message stopped it. */
 export const toInterrupted = (turn: number, message: InboxMessage | undefined, wasRunning: boolean): AgentEvent => ({
   event_type: "agent.interrupted",

@@ -158,6 +158,16 @@ export function holdConversation(order: WorkOrder, open: OpenConversation, signa
     }
   };
 
+  const toTurnComplete = (running: Conversation, end: PromptEnd, durationMs: number): AgentEvent =>
+    say("agent.turn_complete", {
+      num_turns: mark.turn,
+      total_cost_usd: running.costUsd,
+      session_id: mark.sessionId ?? null,
+      is_error: !isOk(end.stopReason),
+      duration_ms: durationMs,
+      stop_reason: end.stopReason,
+    });
+
   const toCompleted = (running: Conversation, end: PromptEnd): AgentEvent =>
     say("agent.completed", {
       success: isOk(end.stopReason),
@@ -190,6 +200,7 @@ export function holdConversation(order: WorkOrder, open: OpenConversation, signa
       ]);
       return "failed";
     }
+    const sinceMs = order.clock.now().getTime();
     const outcome = await followPrompt(running, text);
     if (outcome.kind === "closed") return "closed";
     permissions.abandon("the turn is over");
@@ -207,8 +218,10 @@ export function holdConversation(order: WorkOrder, open: OpenConversation, signa
     }
     mark.phase = "idle";
     delete mark.prompt;
-    if (outcome.kind === "ended") emit([...left, toCompleted(running, outcome.end)]);
-    else if (outcome.kind === "interrupted")
+    if (outcome.kind === "ended") {
+      const durationMs = Math.round(order.clock.now().getTime() - sinceMs);
+      emit([...left, toTurnComplete(running, outcome.end, durationMs), toCompleted(running, outcome.end)]);
+    } else if (outcome.kind === "interrupted")
       emit(
         [...left, toInterrupted(mark.turn, outcome.message, true)],
         outcome.message === undefined ? undefined : seen(outcome.message),

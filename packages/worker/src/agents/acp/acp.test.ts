@@ -94,6 +94,7 @@ test("a run is told as events, in order, with its turn, tools, files and cost", 
     "agent.tool_result",
     "agent.system_message",
     "agent.message",
+    "agent.turn_complete",
     "agent.completed",
     "agent.waiting",
   ]);

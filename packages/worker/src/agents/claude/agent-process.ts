@@ -4,17 +4,23 @@ import type { SpawnRequest } from "./sdk.ts";
 
 const KILL_AFTER_MS = 2_000;
 
+/** Both null: it never ran. */
+export interface AgentDeath {
+  readonly code: number | null;
+  readonly signal: string | null;
+}
+
 export interface AgentProcess {
   /** As the SDK wants it started. */
   readonly start: (request: SpawnRequest) => ChildProcess;
-  /** Ends the process and all it started, and resolves when it is gone. */
-  end(): Promise<void>;
+  /** Ends the process and all it started, and resolves when it is gone with how it went. */
+  end(): Promise<AgentDeath>;
 }
 
 /** `onSaid` gets what it writes to standard error: the SDK reads that only of processes it starts itself. */
 export function createAgentProcess(onSaid: (text: string) => void): AgentProcess {
   let child: ChildProcess | undefined;
-  let gone: Promise<void> = Promise.resolve();
+  let gone: Promise<AgentDeath> = Promise.resolve({ code: null, signal: null });
   const kill = (name: "SIGTERM" | "SIGKILL") => {
     try {
       if (child?.pid !== undefined) process.kill(-child.pid, name);
@@ -33,17 +39,18 @@ export function createAgentProcess(onSaid: (text: string) => void): AgentProcess
       child = started;
       started.stderr.setEncoding("utf8").on("data", onSaid);
       gone = new Promise((resolve) => {
-        started.once("exit", () => resolve());
-        started.once("error", () => resolve());
+        started.once("exit", (code, signal) => resolve({ code, signal }));
+        started.once("error", () => resolve({ code: null, signal: null }));
       });
       return started;
     },
     async end() {
       kill("SIGTERM");
       const timer = setTimeout(() => kill("SIGKILL"), KILL_AFTER_MS);
-      await gone;
+      const death = await gone;
       clearTimeout(timer);
       kill("SIGKILL");
+      return death;
     },
   };
 }

@@ -64,7 +64,7 @@ test("the agent asks its model while the workspace is looked at; its next tool w
       if (next.done === true) return;
       for (const { event_type, event_data } of next.value.events)
         told.push(`${event_type} ${JSON.stringify(event_data["tool_use_id"] ?? "").slice(1, -1)}`.trim());
-      if (told.at(-1) === "agent.tool_result t2") return;
+      if (told.at(-1) === "agent.user_tool_result t2") return;
     }
   })();
   await isAnswered.promise;
@@ -79,8 +79,10 @@ test("the agent asks its model while the workspace is looked at; its next tool w
     "agent.file_edited t1",
     "agent.tool_completed t1",
     "agent.tool_result t1",
+    "agent.user_tool_result t1",
     "agent.tool_use t2",
     "agent.tool_result t2",
+    "agent.user_tool_result t2",
   ]);
   ending.abort();
   await rm(folder, { recursive: true, force: true });

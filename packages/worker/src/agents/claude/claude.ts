@@ -16,7 +16,7 @@ import { createPermissions } from "../../permissions.ts";
 import { createBudgetWait, SPENT_PROMPT, toSpent } from "../await-budget.ts";
 import { toInjected, toInterrupted } from "../heard.ts";
 import { createStepChannel } from "../step-channel.ts";
-import { createAgentProcess } from "./agent-process.ts";
+import { type AgentDeath, createAgentProcess } from "./agent-process.ts";
 import { refuseTool } from "./guard-rails.ts";
 import { createInputStream, type InputStream } from "./input-stream.ts";
 import { toSdkOptions, toTranscriptPath } from "./options.ts";
@@ -33,15 +33,20 @@ import {
   type SdkResult,
 } from "./sdk.ts";
 import {
+  isFailed,
   readToolUse,
   toBlockEvent,
   toBounded,
   toCompleted,
   toCompletedEvent,
+  toErrorType,
+  toGivenResult,
   toOutputText,
+  toStreamError,
   toSystemEvent,
   toTurnComplete,
   toWhy,
+  withAnswer,
 } from "./to-events.ts";
 
 /** How often in a row a session whose process died is taken up again. */
@@ -49,7 +54,7 @@ const RESTARTS = 2;
 /** How long a hook waits for the call it belongs to to be told; in order they come at once. */
 const TOLD_MS = 1_000;
 const STDERR_CHARACTERS = 4_000;
-const QUIET: ReadonlySet<string> = new Set(["status", "hook_started", "hook_progress", "hook_response"]);
+const QUIET: ReadonlySet<string> = new Set(["status", "thinking_tokens", "hook_started", "hook_progress", "hook_response"]);
 const GO_ON = "You were interrupted by a restart. Look at what is done already, then go on with your work.";
 
 const Mark = z.object({
@@ -141,11 +146,11 @@ function createSession(order: WorkOrder, load: typeof loadSdk, signal: AbortSign
   const tellInterrupted = (message: InboxMessage, wasRunning: boolean) =>
     emit([toInterrupted(turn, message, wasRunning)], { messageId: message.id, status: "seen", turn });
 
-  const closeTool = (one: OpenTool, text: string, isError: boolean) => {
+  const closeTool = (one: OpenTool, text: string, isError: boolean, given: readonly AgentEvent[] = []) => {
     tools.delete(one.id);
     const durationMs = Math.max(0, order.clock.now().getTime() - one.sinceMs);
     const data = { turn: one.turn, tool: one.tool, tool_use_id: one.id, is_error: isError, duration_ms: durationMs };
-    emit([{ event_type: "agent.tool_result", event_data: { ...data, ...toBounded(text) } }]);
+    emit([{ event_type: "agent.tool_result", event_data: { ...data, ...toBounded(text) } }, ...given]);
   };
   const closeAbandoned = (why: string) => {
     for (const one of tools.values()) closeTool(one, why, true);
@@ -194,11 +199,16 @@ function createSession(order: WorkOrder, load: typeof loadSdk, signal: AbortSign
 
   const tellUser = ({ message, parent_tool_use_id: parent }: Extract<SdkMessage, { type: "user" }>) => {
     flushAnswer();
+    const isOurs = parent === null || parent === undefined;
     for (const block of message.content) {
       if (block.type === "tool_result") {
         const one = tools.get(String(block["tool_use_id"]));
-        if (one !== undefined) closeTool(one, toOutputText(block["content"]), block["is_error"] === true);
-      } else if (block.type === "text" && (parent === null || parent === undefined)) {
+        if (one === undefined) continue;
+        const text = toOutputText(block["content"]);
+        const { event_type, event_data } = toGivenResult(one.tool, one.id, text);
+        const given = { turn: one.turn, ...event_data, ...(isOurs ? {} : { parent_tool_use_id: parent }) };
+        closeTool(one, text, block["is_error"] === true, [{ event_type, event_data: given }]);
+      } else if (block.type === "text" && isOurs) {
         const content = String(block["text"]);
         emit([{ event_type: "agent.user_message", event_data: { content, content_length: content.length } }]);
       }
@@ -237,6 +247,7 @@ function createSession(order: WorkOrder, load: typeof loadSdk, signal: AbortSign
   };
 
   let isTold = false;
+  let death: AgentDeath = { code: null, signal: null };
   const tellSystem = (message: Extract<SdkMessage, { type: "system" }>) => {
     // Said again at every turn.
     if (message.subtype === "init" ? isTold : QUIET.has(message.subtype)) return;
@@ -388,7 +399,7 @@ function createSession(order: WorkOrder, load: typeof loadSdk, signal: AbortSign
       signal.removeEventListener("abort", close);
       finish("died");
       query = undefined;
-      await agent.end();
+      death = await agent.end();
     }
     return outcome ?? "died";
   };
@@ -402,7 +413,10 @@ function createSession(order: WorkOrder, load: typeof loadSdk, signal: AbortSign
   };
 
   const run = async (): Promise<AgentEnd> => {
-    const sdk = await load(order.agentHome);
+    const sdk = await load(order.agentHome).catch((error: unknown) => {
+      emit([toStreamError(error instanceof Error ? error.message : String(error), "stream_init", "")]);
+      throw error;
+    });
     for (const { id, tool } of mark?.open ?? [])
       tools.set(id, { id, tool, turn, sinceMs: order.clock.now().getTime() });
     closeAbandoned("the worker was restarted while this tool ran");
@@ -416,12 +430,7 @@ function createSession(order: WorkOrder, load: typeof loadSdk, signal: AbortSign
       if (outcome !== "died") return { reason: outcome, turns: turn };
       deaths = before === turn ? deaths + 1 : 1;
       const error = said === "" ? "the agent's process ended" : said;
-      emit([
-        {
-          event_type: "agent.stream_error",
-          event_data: { error, error_type: "agent_died", final_output_length: lastText.length },
-        },
-      ]);
+      emit([toStreamError(error, toErrorType(death, isTold), lastText)]);
       closeAbandoned("the agent's process ended while this tool ran");
       if (deaths > RESTARTS) throw new AppError("sandbox.unavailable", `the agent ended by itself: ${error}`);
       said = "";
@@ -461,14 +470,6 @@ function createSession(order: WorkOrder, load: typeof loadSdk, signal: AbortSign
     answerPermission: (given) => permissions.answer(given),
     getSessionId: () => sessionId,
   };
-}
-
-const isFailed = ({ is_error, subtype }: SdkResult) => is_error || subtype !== "success";
-
-/** The tool asks several questions; one answer is for all of them. */
-function withAnswer(input: Readonly<Record<string, unknown>>, text: string): Readonly<Record<string, unknown>> {
-  const questions = Array.isArray(input["questions"]) ? (input["questions"] as readonly { question?: unknown }[]) : [];
-  return { ...input, answers: Object.fromEntries(questions.map(({ question }) => [String(question), text])) };
 }
 
 export const createClaude = (load: typeof loadSdk = loadSdk): AgentRuntime => ({

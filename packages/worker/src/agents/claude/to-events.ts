@@ -1,5 +1,6 @@
 /** What the SDK says as events of ours. */
 import type { AgentEvent } from "../../agent-runtime.ts";
+import type { AgentDeath } from "./agent-process.ts";
 import type { Block, HookInput, SdkMessage, SdkResult } from "./sdk.ts";
 
 const RESULT_CHARACTERS = 5_000;
@@ -27,6 +28,22 @@ export const toBounded = (text: string) => ({
   result: text.slice(0, RESULT_CHARACTERS),
   result_truncated: text.length > RESULT_CHARACTERS,
   result_full_length: text.length,
+});
+
+/** Of a result that is told in full beside it. */
+const GIVEN_CHARACTERS = 500;
+
+/** A result as it stands in what the model is given. */
+export const toGivenResult = (tool: string, id: string, text: string): AgentEvent => ({
+  event_type: "agent.user_tool_result",
+  event_data: {
+    tool,
+    tool_use_id: id,
+    result: text.slice(0, GIVEN_CHARACTERS),
+    result_truncated: text.length > GIVEN_CHARACTERS,
+    result_full_length: text.length,
+    told_as: "agent.tool_result",
+  },
 });
 
 function toAbout(tool: string, input: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
@@ -154,8 +171,28 @@ export const toTurnComplete = (result: SdkResult, sessionId: string): AgentEvent
   },
 });
 
+/** `isOpened`: the session had begun, so that it is the stream that broke. */
+export function toErrorType({ code, signal }: AgentDeath, isOpened: boolean): string {
+  if (signal === "SIGKILL") return "sigkill";
+  if (!isOpened) return "stream_init";
+  return code === 0 ? "unknown" : "command_failed";
+}
+
+export const toStreamError = (error: string, errorType: string, output: string): AgentEvent => ({
+  event_type: "agent.stream_error",
+  event_data: { error, error_type: errorType, final_output_length: output.length },
+});
+
 export const toWhy = (result: SdkResult): string =>
   result.errors?.join("; ") ?? (result.result === undefined || result.result === "" ? result.subtype : result.result);
+
+export const isFailed = ({ is_error, subtype }: SdkResult) => is_error || subtype !== "success";
+
+/** The tool asks several questions; one answer is for all of them. */
+export function withAnswer(input: Readonly<Record<string, unknown>>, text: string): Readonly<Record<string, unknown>> {
+  const questions = Array.isArray(input["questions"]) ? (input["questions"] as readonly { question?: unknown }[]) : [];
+  return { ...input, answers: Object.fromEntries(questions.map(({ question }) => [String(question), text])) };
+}
 
 export const toCompleted = (result: SdkResult, sessionId: string, turns: number, output: string): AgentEvent => ({
   event_type: "agent.completed",
