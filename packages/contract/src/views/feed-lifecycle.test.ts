@@ -41,7 +41,11 @@ test("what was kept of it is told with its size and its time", () => {
 });
 
 test.for([
-  ["continuous.started", { limits: { max_iterations: 10, max_cost_usd: 20 } }, "Works in iterations: at most 10 · $20.00"],
+  [
+    "continuous.started",
+    { limits: { max_iterations: 10, max_cost_usd: 20 } },
+    "Works in iterations: at most 10 · $20.00",
+  ],
   ["iteration.started", { iteration_num: 2 }, "Iteration 2"],
   ["iteration.completion_signal", { signal_count: 1, threshold: 2 }, "The agent says that it is done: 1 of 2"],
   ["iteration.validation", { passed: false, feedback: "Push it." }, "Not done yet: Push it."],

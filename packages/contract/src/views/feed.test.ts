@@ -344,12 +344,17 @@ test("a view already shown is not changed by what comes later", () => {
 
 test("that a message is worked on, and what the model was given of a result, are no rows and change none", () => {
   const long = "x".repeat(600);
-  const told: Parameters<typeof run>[number][] = [
+  const told: [string, JsonObject][] = [
     ["agent.message_injected", { message_id: "m1", content: "go" }],
     ["agent.tool_use", { tool: "Grep", tool_use_id: "t1", input: { pattern: "x" } }],
     ["agent.tool_result", { tool_use_id: "t1", result: long, result_truncated: false, result_full_length: 600 }],
   ];
-  const given = { result: "x".repeat(500), result_truncated: true, result_full_length: 600, told_as: "agent.tool_result" };
+  const given = {
+    result: "x".repeat(500),
+    result_truncated: true,
+    result_full_length: 600,
+    told_as: "agent.tool_result",
+  };
   const view = foldFeed(
     emptyFeed(),
     run(
@@ -363,7 +368,7 @@ test("that a message is worked on, and what the model was given of a result, are
   expect(view.rows).toEqual(rowsOf(run(...told)));
   expect([4, 5, 6, 7].map((seq) => rowOfSeq(view, seq))).toEqual([0, 1, 1, 1]);
   // A worker that tells results by this alone.
-  const alone = rowsOf(run(told[1] ?? [""], ["agent.user_tool_result", { tool_use_id: "t1", result: "found" }]));
+  const alone = rowsOf(run(...told.slice(1, 2), ["agent.user_tool_result", { tool_use_id: "t1", result: "found" }]));
   expect(alone).toMatchObject([{ calls: [{ output: "found" }] }]);
 });
 

@@ -45,14 +45,19 @@ async function makeWorkspace({ cwd }: Rig): Promise<void> {
 async function startWorker(rig: Rig, model: ScriptedModel, more: object) {
   const agentHome = await ensureAgent("claude");
   const claude = createClaude();
-  const peer = await rig.peer({ runtime: "claude", model: "claude-sonnet-4-5", post_completion_s: 0.5, ...more });
+  const peer = await rig.peer({ runtime: "claude", model: "claude-sonnet-4-5", ...more });
   const runtime = {
     ...claude,
     start: (order: Parameters<typeof claude.start>[0], signal: AbortSignal) =>
       claude.start({ ...order, agentHome, bridgeUrl: model.url }, signal),
   };
-  const { exit } = rig.run(peer, {}, { runtimes: { claude: runtime } });
-  return { peer, exit };
+  const worker = rig.run(peer, {}, { runtimes: { claude: runtime } });
+  /** Ends the worker once it has said this. */
+  const endAfter = async (type: string) => {
+    await peer.until(() => peer.types().includes(type));
+    await worker.end();
+  };
+  return { peer, endAfter };
 }
 
 /** Two iterations: a model that refuses, then everything a turn can hold; a message comes while the last tool runs. */
@@ -74,7 +79,7 @@ function playWork(cwd: string): ModelScript {
 
 /** In a turn that goes wrong in every way: the process dies in a tool, is interrupted in the next, and is refused at last. */
 function playTrouble(): ModelScript {
-  const turns = [bash("kill -9 $PPID"), bash("touch begun; sleep 600")];
+  const turns = [bash("[ -e died ] || { touch died; kill -9 $PPID; }"), bash("touch begun; sleep 600")];
   return (request: ModelRequest): ModelTurn => turns[request.toolResults.length] ?? REFUSED;
 }
 
@@ -91,7 +96,7 @@ describe("what a worker tells", () => {
   test("work in iterations: a sub-agent, a skill, a file, a message, the word of the end", async ({ rig }) => {
     await makeWorkspace(rig);
     await using model = await startScriptedModel({ script: playWork(rig.cwd) });
-    const { peer, exit } = await startWorker(rig, model, {
+    const { peer, endAfter } = await startWorker(rig, model, {
       continuous: true,
       continuous_options: ContinuousOptions.parse({ require: ["committed"] }),
       agent: { ...FREE, subagents: { helper: { description: "Helps.", prompt: HELPER } } },
@@ -100,7 +105,7 @@ describe("what a worker tells", () => {
     const message = peer.queue("Hurry up.");
     await peer.until(() => message.acks.some(({ status }) => status === "delivered"));
     await writeFile(join(rig.cwd, "go"), "");
-    await exit;
+    await endAfter("agent.completed");
     sent.push(...peer.events);
 
     expect(peer.data("agent.processing").filter(({ message_id: id }) => id === message.id)).toMatchObject([
@@ -128,12 +133,12 @@ describe("what a worker tells", () => {
   test("trouble: a process that dies, an interrupt, a model that refuses", async ({ rig }) => {
     await makeWorkspace(rig);
     await using model = await startScriptedModel({ script: playTrouble() });
-    const { peer, exit } = await startWorker(rig, model, { agent: FREE });
+    const { peer, endAfter } = await startWorker(rig, model, { agent: FREE });
     await untilBegun(rig, peer);
     peer.queue("Enough.", { type: "interrupt" });
     await peer.until(() => peer.types().includes("agent.interrupted"));
     peer.queue("Go on.");
-    await exit;
+    await endAfter("agent.failed");
     sent.push(...peer.events);
     expect(peer.data("agent.stream_error")).toMatchObject([{ error_type: "sigkill", turn: 1 }]);
     expect(peer.data("agent.failed")).toMatchObject([{ turn: 2 }]);

@@ -54,7 +54,13 @@ const RESTARTS = 2;
 /** How long a hook waits for the call it belongs to to be told; in order they come at once. */
 const TOLD_MS = 1_000;
 const STDERR_CHARACTERS = 4_000;
-const QUIET: ReadonlySet<string> = new Set(["status", "thinking_tokens", "hook_started", "hook_progress", "hook_response"]);
+const QUIET: ReadonlySet<string> = new Set([
+  "status",
+  "thinking_tokens",
+  "hook_started",
+  "hook_progress",
+  "hook_response",
+]);
 const GO_ON = "You were interrupted by a restart. Look at what is done already, then go on with your work.";
 
 const Mark = z.object({
