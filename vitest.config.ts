@@ -1,10 +1,11 @@
-/** Seven kinds of tests: `fast`, `processes` and `containers` beside the sources, and `e2e`, `agents`, `browser`, `chaos` in the testkit, each
- *  group after the one before. */
+/** Kinds of tests: `fast`, `processes` and `containers` beside the sources, and `e2e`, `agents`, `browser`, `chaos` in the testkit. Those
+ *  four are one queue: each starts whole servers and waits for them often, and two files wait better than one. */
 import { defineConfig } from "vitest/config";
 import { OutcomeReporter } from "./packages/testkit/src/outcome-reporter.ts";
 
 const POSTGRES = "./packages/testkit/src/global-postgres.ts";
 const SANDBOXES = "./packages/testkit/src/global-sandboxes.ts";
+const AGENTS = "./packages/testkit/src/global-agents.ts";
 /** A shared machine may stand still for longer than any limit; what fails twice is broken. See docs/DECISIONS.md, 17. */
 const RETRIES = process.env.CI === undefined ? 0 : 1;
 /** How long `expect.poll` looks for a fact. Nothing waits this long unless it fails. */
@@ -29,6 +30,7 @@ const PROCESSES = [
   "packages/harness/src/*.test.ts",
   "packages/testkit/src/hostile/**/*.test.ts",
 ];
+const OUTAGE = "packages/testkit/src/chaos/outage.test.ts";
 const ELSEWHERE = [
   "**/node_modules/**",
   "**/dist/**",
@@ -45,8 +47,12 @@ interface Kind {
   /** Several times what a quiet machine needs: a limit ends what hangs, and measures nothing. */
   readonly testSeconds: number;
   readonly hookSeconds: number;
-  /** Files that run at once. Whole servers and browsers share two cores badly. */
+  /** Its turn; kinds with the same one share a queue, and `atOnce`. */
+  readonly turn: number;
+  /** Files that run at once. */
   readonly atOnce: number;
+  /** Once for all its files, before the first kind begins. */
+  readonly setup?: readonly string[];
   /** Files of a worker share its modules: what takes a third of a file's time is loaded once. */
   readonly shareModules?: boolean;
 }
@@ -58,6 +64,7 @@ const KINDS: readonly Kind[] = [
     exclude: ELSEWHERE,
     testSeconds: 60,
     hookSeconds: 60,
+    turn: 0,
     // One more than there are cores: some wait for a time that passes by itself.
     atOnce: 3,
     shareModules: true,
@@ -68,33 +75,48 @@ const KINDS: readonly Kind[] = [
     exclude: ["**/node_modules/**", ...CONTAINERS],
     testSeconds: 120,
     hookSeconds: 120,
+    turn: 1,
     atOnce: 2,
     shareModules: true,
   },
-  { name: "containers", include: CONTAINERS, testSeconds: 180, hookSeconds: 180, atOnce: 1 },
-  { name: "e2e", include: ["packages/testkit/src/e2e/**/*.test.ts"], testSeconds: 240, hookSeconds: 120, atOnce: 2 },
-  /** Real agents, installed from npm on first use. */
+  { name: "containers", include: CONTAINERS, testSeconds: 180, hookSeconds: 180, turn: 2, atOnce: 1 },
+  {
+    name: "e2e",
+    include: ["packages/testkit/src/e2e/**/*.test.ts"],
+    testSeconds: 240,
+    hookSeconds: 120,
+    turn: 3,
+    atOnce: 2,
+  },
+  /** Real agents, fetched from npm while the kinds before run. */
   {
     name: "agents",
     include: ["packages/testkit/src/agents/**/*.test.ts"],
     testSeconds: 240,
     hookSeconds: 900,
-    atOnce: 1,
+    turn: 3,
+    atOnce: 2,
+    setup: [AGENTS],
   },
   {
     name: "browser",
     include: ["packages/testkit/src/browser/**/*.test.ts"],
     testSeconds: 180,
     hookSeconds: 180,
-    atOnce: 1,
+    turn: 3,
+    atOnce: 2,
   },
   {
     name: "chaos",
     include: ["packages/testkit/src/chaos/**/*.test.ts"],
+    exclude: ["**/node_modules/**", OUTAGE],
     testSeconds: 3_600,
     hookSeconds: 90,
-    atOnce: 1,
+    turn: 3,
+    atOnce: 2,
   },
+  /** Says how soon all are back: with nothing beside it. */
+  { name: "outage", include: [OUTAGE], testSeconds: 3_600, hookSeconds: 90, turn: 4, atOnce: 1 },
 ];
 
 /** The suite of runtimes against every real agent: minutes, and no part of `npm test`. Run by `npm run cards`. */
@@ -103,6 +125,7 @@ const CARDS: Kind = {
   include: ["packages/testkit/src/cards/**/*.card.ts"],
   testSeconds: 240,
   hookSeconds: 900,
+  turn: 5,
   atOnce: 1,
 };
 
@@ -113,10 +136,11 @@ export default defineConfig({
       process.env.DROVER_TEST_REPORT === undefined
         ? ["default"]
         : ["default", new OutcomeReporter({ file: process.env.DROVER_TEST_REPORT })],
-    projects: [...KINDS, ...(process.env.DROVER_CARDS === undefined ? [] : [CARDS])].map((kind, order) => ({
+    projects: [...KINDS, ...(process.env.DROVER_CARDS === undefined ? [] : [CARDS])].map((kind) => ({
       test: {
         name: kind.name,
         include: [...kind.include],
+        globalSetup: [...(kind.setup ?? [])],
         exclude: [...(kind.exclude ?? ["**/node_modules/**"])],
         pool: "forks",
         maxWorkers: kind.atOnce,
@@ -126,7 +150,7 @@ export default defineConfig({
         teardownTimeout: 60_000,
         retry: RETRIES,
         expect: { poll: { timeout: POLL_MS } },
-        sequence: { groupOrder: order },
+        sequence: { groupOrder: kind.turn },
         env: { NODE_ENV: "test" },
       },
     })),

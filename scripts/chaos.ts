@@ -19,7 +19,7 @@ const env = {
 console.log(`chaos: ${schedules} schedules, seed ${seed}`);
 const codes = [
   await runVisible(["vitest", "run", "--project", "fast", "packages/testkit/src/delivery"], env),
-  await runVisible(["vitest", "run", "--project", "chaos"], env),
+  await runVisible(["vitest", "run", "--project", "chaos", "--project", "outage"], env),
 ];
 const code = Math.max(...codes);
 console.log(`chaos: seed ${seed} ${code === 0 ? "passed" : `failed; repeat it with CHAOS_SEED=${seed} npm run chaos`}`);
