@@ -17,6 +17,12 @@ test("a pull request is made of what was pushed, so that is what is looked at", 
   expect([...parse({ REQUIRE_PR_CREATED: "false" }).required]).toEqual([]);
 });
 
+test("limits of iterations and the phrase that ends them are those of the environment", () => {
+  const env = { MAX_ITERATIONS: "3", COMPLETION_SIGNAL: "ALL FINE", COMPLETION_THRESHOLD: "2" };
+  expect(parse(env).limits).toEqual({ max_iterations: 3, completion_signal: "ALL FINE", completion_threshold: 2 });
+  expect(parse({}).limits).toEqual({});
+});
+
 test("what a reviewer recommends stands in the prompt, and the task written out behind the instructions", () => {
   const data = {
     task: { description: "paint" },

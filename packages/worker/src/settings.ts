@@ -66,6 +66,8 @@ const Variables = z.object({
   REQUIRE_CODE_PUSHED: Flag.optional(),
   REQUIRE_PR_CREATED: Flag.optional(),
   REQUIRE_TESTS: Flag.optional(),
+  COMPLETION_SIGNAL: z.string().trim().min(1).max(200).optional(),
+  COMPLETION_THRESHOLD: z.coerce.number().int().positive().max(100).optional(),
   NOTES_FILE: Text.optional(),
   SYSTEM_PROMPT: Text.optional(),
   SYSTEM_PROMPT_APPEND: Text.optional(),
@@ -135,7 +137,7 @@ export interface Settings {
   readonly mcpServerUrl: string | undefined;
   readonly executionMode: "exploration" | "implementation" | "validation" | undefined;
   readonly continuous: boolean | undefined;
-  /** Limits of work in iterations. */
+  /** Limits of work in iterations, and the phrase with which the agent says that it is done. */
   readonly limits: Partial<ContinuousOptions>;
   /** Evidence that is asked for, or not, whatever the assignment says. */
   readonly required: ReadonlyMap<Evidence, boolean>;
@@ -234,6 +236,8 @@ export function parseSettings(env: Environment, cwd: string): Settings {
       ...(set.MAX_TOTAL_COST_USD === undefined ? {} : { max_cost_usd: set.MAX_TOTAL_COST_USD }),
       ...(set.MAX_DURATION_SECONDS === undefined ? {} : { max_duration_s: set.MAX_DURATION_SECONDS }),
       ...(set.MAX_CONSECUTIVE_ERRORS === undefined ? {} : { max_errors: set.MAX_CONSECUTIVE_ERRORS }),
+      ...(set.COMPLETION_SIGNAL === undefined ? {} : { completion_signal: set.COMPLETION_SIGNAL }),
+      ...(set.COMPLETION_THRESHOLD === undefined ? {} : { completion_threshold: set.COMPLETION_THRESHOLD }),
     },
     required: toRequired(set),
     notesFile: set.NOTES_FILE,

@@ -146,10 +146,15 @@ test("the same client_event_id of another sandbox is another event", async ({ se
   expect(new Set(answers.map((answer) => answer.body.event_id)).size).toBe(2);
 });
 
-test("a repeated key of the request repeats nothing", async ({ server, sandbox }) => {
+test("a repeated key of the request repeats nothing, also where its reply was lost with the server", async ({
+  server,
+  sandbox,
+}) => {
   const headers = { "idempotency-key": "batch 1" };
   const body = { events: [{ event_type: "x" }, { event_type: "y" }] };
   expect((await sandbox.post(body, headers)).body).toMatchObject({ accepted: 2, duplicates: 0 });
+  expect((await sandbox.post(body, headers)).body).toMatchObject({ accepted: 2, duplicates: 0 });
+  await server.db.query(sql`delete from idempotency_keys`);
   expect((await sandbox.post(body, headers)).body).toMatchObject({ accepted: 0, duplicates: 2 });
   expect((await listAll(server, sandbox.id)).filter((event) => /^[xy]$/.test(event.event_type))).toHaveLength(2);
 });
