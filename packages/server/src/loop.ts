@@ -1,4 +1,5 @@
 /** The one runner of background passes. */
+import { startNap } from "./nap.ts";
 import type { Clock } from "./ports/clock.ts";
 
 export interface LoopOptions {
@@ -23,9 +24,9 @@ export function startLoop(options: LoopOptions): { wake: () => void; done: Promi
       } catch (error) {
         options.onError(error);
       }
-      const nap = new AbortController();
-      await Promise.race([bell.promise, options.clock.sleep(napMs, AbortSignal.any([options.signal, nap.signal]))]);
-      nap.abort();
+      const nap = startNap(options.clock, napMs, options.signal);
+      await Promise.race([bell.promise, nap.over]);
+      nap.end();
       napMs = options.everyMs;
     }
   };

@@ -1,4 +1,5 @@
 /** Several pieces of work apart from each other: what takes long, because it waits for somebody else, holds up nothing behind it. */
+import { startNap } from "../nap.ts";
 import type { Clock } from "../ports/clock.ts";
 
 /** What has just begun may take this long before others are looked at. */
@@ -35,10 +36,9 @@ export function openApart(clock: Clock, onError: (key: string, error: unknown) =
     },
     wait: async (signal) => {
       const all = Promise.all(underWay.values());
-      const nap = new AbortController();
-      const awake = AbortSignal.any([signal, nap.signal]);
-      await Promise.race([all, clock.sleep(hasNew ? PATIENCE_MS : NEXT_LOOK_MS, awake)]);
-      nap.abort();
+      const nap = startNap(clock, hasNew ? PATIENCE_MS : NEXT_LOOK_MS, signal);
+      await Promise.race([all, nap.over]);
+      nap.end();
       hasNew = false;
       // Whoever stops takes nothing with it: all of it hears the signal too.
       if (signal.aborted) await all;

@@ -1,5 +1,6 @@
 /** Hands waiting messages to the worker: leased until acknowledged, or read once in the compatible form. */
 import type { InboxMessage } from "@drover/contract";
+import { startNap, type Nap } from "../nap.ts";
 import { claimMessages, type MessageRow } from "../store/messages.ts";
 import { loadForWorker } from "./current-worker.ts";
 import type { Deps } from "./deps.ts";
@@ -7,6 +8,8 @@ import type { WorkerIdentity } from "./ingest-events.ts";
 
 /** A lease may run out without an event that says so: look again at least this often. */
 const LOOK_AGAIN_MS = 1_000;
+/** What workers say brings no message to them. */
+const OWN_WORDS = /^(?:agent|workspace)\./;
 
 const toInboxMessage = (row: MessageRow): InboxMessage => ({
   id: row.id,
@@ -17,29 +20,6 @@ const toInboxMessage = (row: MessageRow): InboxMessage => ({
   sender_id: row.sender,
 });
 
-/** Settles at the next event that may bring a message to this sandbox, or after `ms`. Listening starts at once. */
-function waitForChange(
-  deps: Deps,
-  worker: WorkerIdentity,
-  ms: number,
-  signal: AbortSignal,
-): { changed: Promise<void>; stop: () => void } {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const nap = new AbortController();
-  const stopListening = deps.tail.onAdvance((events) => {
-    if (events.some((event) => event.sandboxId === worker.sandboxId && event.storedType !== "agent.heartbeat"))
-      resolve();
-  });
-  void deps.clock.sleep(ms, AbortSignal.any([signal, nap.signal])).then(resolve);
-  return {
-    changed: promise,
-    stop: () => {
-      stopListening();
-      nap.abort();
-    },
-  };
-}
-
 export async function receiveMessages(
   deps: Deps,
   worker: WorkerIdentity,
@@ -47,19 +27,28 @@ export async function receiveMessages(
   signal: AbortSignal,
 ): Promise<readonly InboxMessage[]> {
   const deadlineMs = deps.clock.now().getTime() + (query.wait ?? 0) * 1_000;
-  for (;;) {
-    const leftMs = deadlineMs - deps.clock.now().getTime();
-    const change = waitForChange(deps, worker, Math.max(0, Math.min(leftMs, LOOK_AGAIN_MS)), signal);
-    try {
+  let hasNews = false;
+  let nap: Nap | undefined;
+  const stopListening = deps.tail.onAdvance((events) => {
+    if (!events.some((event) => event.sandboxId === worker.sandboxId && !OWN_WORDS.test(event.storedType))) return;
+    hasNews = true;
+    nap?.end();
+  });
+  try {
+    for (;;) {
+      const leftMs = deadlineMs - deps.clock.now().getTime();
+      hasNews = false;
       await loadForWorker(deps.db, worker);
       // A caller that hung up must not take messages along.
       if (signal.aborted) return [];
       const rows = await claimMessages(deps.db, worker.sandboxId, query.lease ?? null);
       if (rows.length > 0) deps.fault("message.leased");
       if (rows.length > 0 || leftMs <= 0) return rows.map(toInboxMessage);
-      await change.changed;
-    } finally {
-      change.stop();
+      if (hasNews) continue;
+      nap = startNap(deps.clock, Math.min(leftMs, LOOK_AGAIN_MS), signal);
+      await nap.over;
     }
+  } finally {
+    stopListening();
   }
 }

@@ -95,11 +95,20 @@ function parseQueryPart(endpoint: Endpoint, query: Readonly<Record<string, unkno
   return parsePart(endpoint.query, query, "query");
 }
 
-/** Made only for the few that wait: aborts when the caller hangs up or the server stops. */
-function signalOf(reply: FastifyReply, stopping: AbortSignal): AbortSignal {
-  const hangUp = new AbortController();
-  reply.raw.once("close", () => hangUp.abort());
-  return AbortSignal.any([stopping, hangUp.signal]);
+/** One for all: an error of its own would have a stack. */
+const HUNG_UP = new DOMException("the caller hung up", "AbortError");
+
+/** Made only for the few that wait: aborts when the caller hangs up or one of the others does, at which nothing stays. */
+function signalOf(reply: FastifyReply, others: readonly AbortSignal[]): AbortSignal {
+  const ending = new AbortController();
+  const end = () => ending.abort(others.find(({ aborted }) => aborted)?.reason ?? HUNG_UP);
+  if (others.some(({ aborted }) => aborted)) end();
+  for (const other of others) other.addEventListener("abort", end, { once: true });
+  reply.raw.once("close", () => {
+    for (const other of others) other.removeEventListener("abort", end);
+    end();
+  });
+  return ending.signal;
 }
 
 export async function mountSite(
@@ -213,11 +222,11 @@ export async function mountSite(
           reply,
           requestKey: toRequestKey(endpoint, request, principal),
           get signal() {
-            return signalOf(reply, options.signal);
+            return signalOf(reply, [options.signal]);
           },
           get waiting() {
             if (leaving.signal.aborted) throw new AppError("server.not_ready", "the server stops");
-            return signalOf(reply, AbortSignal.any([options.signal, leaving.signal]));
+            return signalOf(reply, [options.signal, leaving.signal]);
           },
         };
         const handle = handlers[name] as (context: Context, input: unknown) => Promise<unknown>;
