@@ -186,6 +186,15 @@ const settings = createRoute({
   component: lazyPage(() => import("./settings/settings-page.tsx"), "SettingsPage"),
 });
 
+/** A section by its name, as a path. */
+const settingsSection = createRoute({
+  getParentRoute: () => inside,
+  path: "/settings/$section",
+  beforeLoad: ({ params }) => {
+    throw redirect({ to: "/settings", search: parseSettingsSearch(params), replace: true });
+  },
+});
+
 export const router = createRouter({
   routeTree: root.addChildren([
     login,
@@ -209,6 +218,7 @@ export const router = createRouter({
       agent,
       costs,
       settings,
+      settingsSection,
     ]),
   ]),
   defaultPreload: "intent",

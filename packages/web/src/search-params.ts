@@ -163,6 +163,8 @@ export interface WorkSearch {
   /** The board when absent. */
   readonly view?: WorkView;
   readonly project?: string;
+  /** What stands on the board; tickets when absent. */
+  readonly of?: "tasks";
   /** The form of a new ticket is open. */
   readonly new?: true;
   /** Of the graph: whose sheet is open. */
@@ -178,6 +180,7 @@ export const parseWorkSearch = (given: Given): WorkSearch =>
   keepKnown<WorkSearch>({
     view: WORK_VIEWS.find((view) => view === given["view"] && view !== "board"),
     project: readText(given["project"]),
+    of: readOne(given["of"], ["tasks"]),
     new: given["new"] === true || given["new"] === "true" ? true : undefined,
     node: readText(given["node"]),
   });
@@ -218,9 +221,14 @@ export interface SettingsSearch {
   readonly section?: SettingsSection;
 }
 
-export const parseSettingsSearch = (given: Given): SettingsSearch =>
+/** What people look for under another word. */
+const OTHERWISE: Readonly<Record<string, SettingsSection>> = { git: "projects", tokens: "access" };
+
+export const parseSettingsSearch = ({ section: given }: Given): SettingsSearch =>
   keepKnown<SettingsSearch>({
-    section: SETTINGS_SECTIONS.find((section) => section === given["section"] && section !== "appearance"),
+    section: SETTINGS_SECTIONS.find(
+      (section) => (section === given || section === OTHERWISE[String(given)]) && section !== "appearance",
+    ),
   });
 
 export const COST_SPLITS = ["model", "project", "ticket", "sandbox", "phase"] as const;

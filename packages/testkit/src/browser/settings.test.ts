@@ -84,8 +84,10 @@ test("all keys stand on a page of their own, where those of one letter are switc
 });
 
 test("notifications say what they tell, and whether this browser lets them", async ({ page, product }) => {
-  await page.goto(`${product.url}/settings?section=notifications`);
+  // By its path, as one would guess it.
+  await page.goto(`${product.url}/settings/notifications`);
   await page.getByText("An agent that waits").waitFor();
+  expect(page.url()).toBe(`${product.url}/settings?section=notifications`);
   await page.context().grantPermissions(["notifications"], { origin: product.url });
   const notices = page.getByRole("group", { name: "Notices on this desktop" });
   await notices.getByText("On", { exact: true }).click();

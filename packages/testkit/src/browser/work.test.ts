@@ -173,4 +173,19 @@ test("a task that runs shows its attempt and leads to its sandbox", async ({ pag
   await attempt.getByText("under way").waitFor();
   await attempt.getByRole("link").click();
   await page.getByRole("feed").getByText("Hello from a task").waitFor();
+
+  // On the board of tasks it stands where it is, with what its agent does; a person may take it out and put it back.
+  await page.goto(`${product.url}/tasks`);
+  await page.getByRole("radio", { name: "Tasks", exact: true }).check();
+  const running = page.locator("[data-column=Running] [data-task]", { hasText: "Say hello" });
+  const atWork = running.locator('a[href^="/sandboxes/"]');
+  await eventually(() => atWork.textContent()).not.toBe("its sandbox");
+  expect((await atWork.textContent())?.length).toBeGreaterThan(0);
+  expect(await findViolations(page)).toEqual([]);
+  await running.getByRole("combobox", { name: "Move Say hello" }).selectOption("cancelled");
+  const failed = page.locator("[data-column=Failed] [data-task]", { hasText: "Say hello" });
+  await failed.waitFor();
+  expect(page.url()).toContain("of=tasks");
+  await failed.getByRole("combobox", { name: "Move Say hello" }).selectOption("pending");
+  await failed.waitFor({ state: "detached" });
 });

@@ -1,10 +1,14 @@
 /** One agent: how its runs went, what they cost and took, who works now, and how their workers beat. */
+import type { Sandbox } from "@drover/contract";
 import { useQuery } from "@tanstack/react-query";
 import { Link, useParams } from "@tanstack/react-router";
+import { useMemo } from "react";
 import { formatAge, formatCost, formatCount, formatShort, formatSpan } from "../data/format.ts";
 import { useNow } from "../data/now.ts";
 import { toTitle } from "../data/sandbox-title.ts";
 import { useMay } from "../data/use-may.ts";
+import { AnomalyLine } from "../monitor/anomaly-line.tsx";
+import { anomaliesQuery } from "../monitor/queries.ts";
 import { Section } from "../pages/section.tsx";
 import { Empty } from "../ui/empty.tsx";
 import { Liveness } from "../ui/liveness.tsx";
@@ -102,6 +106,7 @@ export function AgentPage() {
               </div>
             ))}
           </Section>
+          <Anomalies runs={record.runs} />
           <p className="text-xs text-ink-3">Figures are of the newest {formatCount(LATELY)} sandboxes.</p>
         </>
       )}
@@ -115,3 +120,26 @@ const Figure = ({ name, value }: { readonly name: string; readonly value: string
     <dd className="text-2xl font-semibold tracking-tight tabular-nums">{value}</dd>
   </div>
 );
+
+/** When its runs stood out from the others. */
+function Anomalies({ runs }: { readonly runs: readonly Sandbox[] }) {
+  const anomalies = useQuery(anomaliesQuery);
+  const titles = useMemo(() => new Map<string, string>(runs.map((run) => [run.id, toTitle(run)])), [runs]);
+  const own = anomalies.data?.items.filter((anomaly) => titles.has(anomaly.sandbox_id)) ?? [];
+  return (
+    <Section title="Anomalies of the last seven days">
+      {anomalies.isError && (
+        <Problem
+          error={anomalies.error}
+          what="The anomalies could not be read"
+          onRetry={() => void anomalies.refetch()}
+        />
+      )}
+      {anomalies.isPending && <div className="skeleton m-4 h-16" role="status" aria-label="Loading anomalies" />}
+      {anomalies.isSuccess && own.length === 0 && <Empty title="None of its runs stood out" />}
+      {own.map((anomaly) => (
+        <AnomalyLine key={anomaly.id} anomaly={anomaly} titles={titles} />
+      ))}
+    </Section>
+  );
+}

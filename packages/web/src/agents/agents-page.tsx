@@ -4,12 +4,14 @@ import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { Bot } from "lucide-react";
 import { formatCost, formatCount } from "../data/format.ts";
+import { toTitle } from "../data/sandbox-title.ts";
 import { Section } from "../pages/section.tsx";
+import { Liveness } from "../ui/liveness.tsx";
 import { Page } from "../ui/page.tsx";
 import { Problem } from "../ui/problem.tsx";
 import { PackageState, RemovePackage } from "./package-state.tsx";
 import { packagesQuery } from "./queries.ts";
-import { LATELY, latelyQuery, toRecords, type AgentRecord } from "./runs-of-agents.ts";
+import { isAtWork, LATELY, latelyQuery, toRecords, type AgentRecord } from "./runs-of-agents.ts";
 import { OutcomeStrip } from "./outcome-strip.tsx";
 
 const BUILT_IN = [
@@ -103,9 +105,28 @@ function Fared({ record }: { readonly record: AgentRecord | undefined }) {
   return (
     <div className="flex items-center gap-4 text-xs text-ink-3 tabular-nums">
       <OutcomeStrip runs={record.runs} />
-      {record.working > 0 && <span className="font-medium text-live-ink">{formatCount(record.working)} at work</span>}
+      <AtWork record={record} />
       {record.success !== null && <span>{Math.round(record.success * 100)}% well</span>}
       {record.costUsd > 0 && <span>{formatCost(record.costUsd)}</span>}
     </div>
+  );
+}
+
+/** The run it works in, with its heartbeat; how many, where there are several. */
+function AtWork({ record }: { readonly record: AgentRecord }) {
+  const run = record.runs.find(isAtWork);
+  if (run === undefined) return null;
+  return (
+    <span className="inline-flex min-w-0 items-center gap-2">
+      <Link
+        to="/sandboxes/$sandboxId"
+        params={{ sandboxId: run.id }}
+        className="max-w-52 truncate rounded font-medium text-live-ink hover:underline"
+      >
+        {record.working > 1 ? `${formatCount(record.working)} at work: ` : ""}
+        {toTitle(run)}
+      </Link>
+      <Liveness state={run.state} lastAt={run.last_heartbeat_at} />
+    </span>
   );
 }

@@ -28,6 +28,8 @@ export interface AgentRecord {
 
 const WORKING: ReadonlySet<string> = new Set(["pending", "creating", "running", "paused", "completing"]);
 
+export const isAtWork = ({ state }: Sandbox): boolean => WORKING.has(state);
+
 function toMedian(values: readonly number[]): number | null {
   const sorted = values.toSorted((one, other) => one - other);
   return sorted[Math.floor(sorted.length / 2)] ?? null;
@@ -38,7 +40,7 @@ export function toRecord(runs: readonly Sandbox[]): AgentRecord {
   const failed = runs.filter(({ state }) => state === "failed").length;
   return {
     runs,
-    working: runs.filter(({ state }) => WORKING.has(state)).length,
+    working: runs.filter(isAtWork).length,
     completed,
     failed,
     success: completed + failed === 0 ? null : completed / (completed + failed),

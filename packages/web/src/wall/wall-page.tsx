@@ -2,11 +2,12 @@
 import { TERMINAL_SANDBOX_STATES, type Sandbox } from "@drover/contract";
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import { Group } from "lucide-react";
+import { Group, Rows3 } from "lucide-react";
 import { lazy, Suspense, useEffect, useMemo, useState } from "react";
 import { useKeys } from "../app/keys.ts";
 import { TopBar } from "../app/top-bar-slot.tsx";
-import { formatCount } from "../data/format.ts";
+import { useConnection } from "../data/connection.ts";
+import { formatClock, formatCount } from "../data/format.ts";
 import { usePreferences } from "../data/preferences.ts";
 import { projectsQuery, sandboxesQuery } from "../data/queries.ts";
 import { useMay } from "../data/use-may.ts";
@@ -16,6 +17,7 @@ import { usePeek } from "../pages/use-peek.ts";
 import { useSelection } from "../pages/use-selection.ts";
 import { walkGrid, walkSandboxes } from "../pages/walk-sandboxes.ts";
 import { Button } from "../ui/button.tsx";
+import { cx } from "../ui/class-names.ts";
 import { Empty } from "../ui/empty.tsx";
 import { Problem } from "../ui/problem.tsx";
 import { Tooltip } from "../ui/tooltip.tsx";
@@ -44,6 +46,7 @@ export function WallPage() {
     [projects.data],
   );
   const isGrouped = usePreferences((preferences) => preferences.groupsWall);
+  const isCompact = usePreferences((preferences) => preferences.density === "compact");
   const hasProjects = new Set(open.map((sandbox) => sandbox.project_id)).size > 1;
   const groups = useMemo((): readonly (readonly [string, readonly Sandbox[]])[] => {
     if (open.length === 0) return [];
@@ -55,6 +58,9 @@ export function WallPage() {
   useEffect(() => {
     document.title = needs.length === 0 ? "Drover" : `(${needs.length}) Drover`;
   }, [needs.length]);
+  // The last that was known stays, and looks it.
+  const phase = useConnection(({ state }) => state.phase);
+  const isStale = list.isError || phase === "offline" || phase === "reconnecting";
   const peek = usePeek();
   const peeked = all.find(({ id }) => id === peek.id);
   const listed = useMemo(() => groups.flatMap(([, own]) => own), [groups]);
@@ -93,13 +99,33 @@ export function WallPage() {
             </Button>
           </Tooltip>
         )}
+        <Tooltip label="Closer together">
+          <Button
+            look="ghost"
+            size="icon"
+            aria-label="Compact tiles"
+            aria-pressed={isCompact}
+            className="aria-pressed:bg-live-soft aria-pressed:text-live-ink max-md:hidden"
+            onClick={() => usePreferences.setState({ density: isCompact ? "comfortable" : "compact" })}
+          >
+            <Rows3 size={16} />
+          </Button>
+        </Tooltip>
         {mayOperate && <NewSandboxButton />}
       </TopBar>
       <div className="min-w-0 flex-1 overflow-y-auto" tabIndex={-1}>
-        <div className="mx-auto max-w-[1500px] px-4 py-5 md:px-6">
+        <div className={cx("mx-auto max-w-[1500px] px-4 py-5 md:px-6", isStale && "[&_[data-sandbox]]:opacity-60")}>
           {list.isPending && <CardSkeletons />}
           {list.isError && (
-            <Problem error={list.error} what="The sandboxes could not be read" onRetry={() => void list.refetch()} />
+            <Problem
+              error={list.error}
+              what={
+                list.data === undefined
+                  ? "The sandboxes could not be read"
+                  : `The sandboxes as of ${formatClock(new Date(list.dataUpdatedAt).toISOString())}; they could not be read again`
+              }
+              onRetry={() => void list.refetch()}
+            />
           )}
           {needs.length > 0 && (
             <div className="mb-6">

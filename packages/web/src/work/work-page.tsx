@@ -18,7 +18,12 @@ import { TaskList } from "./task-list.tsx";
 import { useMay } from "../data/use-may.ts";
 
 const Dag = lazy(() => import("./dag.tsx").then((module) => ({ default: module.Dag })));
+const TaskBoard = lazy(() => import("./task-board.tsx").then((module) => ({ default: module.TaskBoard })));
 
+const ON_BOARD = [
+  { value: "tickets", label: "Tickets" },
+  { value: "tasks", label: "Tasks" },
+] as const;
 const VIEWS: readonly { readonly value: WorkView; readonly label: string }[] = [
   { value: "board", label: "Board" },
   { value: "graph", label: "Graph" },
@@ -40,6 +45,7 @@ export function WorkPage() {
   const change = (part: { [K in keyof WorkSearch]?: WorkSearch[K] | undefined }) =>
     void navigate({ search: (old) => parseWorkSearch({ ...old, ...part }), replace: true });
   const ask = () => change({ new: true });
+  const hasTasks = view === "board" && search.of === "tasks";
   const isEmpty = tickets.data?.items.length === 0;
   const shownProject = project ?? projects.data?.items.find((one) => one.is_default)?.id;
 
@@ -70,21 +76,37 @@ export function WorkPage() {
           </Tooltip>
         )}
       </TopBar>
-      <div className="px-4 py-3 md:px-6">
+      <div className="flex flex-wrap gap-3 px-4 py-3 md:px-6">
         <Choice
           label="View"
           value={view}
           options={VIEWS}
           onChange={(next) => change({ view: next === "board" ? undefined : next, node: undefined })}
         />
+        {view === "board" && (
+          <Choice
+            label="On the board"
+            value={search.of ?? "tickets"}
+            options={ON_BOARD}
+            onChange={(next) => change({ of: next === "tasks" ? next : undefined })}
+          />
+        )}
       </div>
       {tickets.isError && (
         <Problem error={tickets.error} what="The tickets could not be read" onRetry={() => void tickets.refetch()} />
       )}
+      {tasks.isError && hasTasks && (
+        <Problem error={tasks.error} what="The tasks could not be read" onRetry={() => void tasks.refetch()} />
+      )}
       {tickets.isPending && <div className="skeleton mx-6 h-72" role="status" aria-label="Loading tickets" />}
       {isEmpty && view === "board" && <NoTicket mayOperate={mayOperate} onCreate={ask} />}
-      {tickets.data !== undefined && !isEmpty && view === "board" && (
+      {tickets.data !== undefined && !isEmpty && view === "board" && !hasTasks && (
         <Board tickets={tickets.data.items} tasks={tasks.data?.items ?? []} mayMove={mayOperate} />
+      )}
+      {tasks.data !== undefined && !isEmpty && hasTasks && (
+        <Suspense fallback={<div className="skeleton mx-6 h-72" />}>
+          <TaskBoard tasks={tasks.data.items} mayMove={mayOperate} />
+        </Suspense>
       )}
       {view === "list" && (
         <div
