@@ -30,7 +30,7 @@ async function peek(page: Page): Promise<void> {
   await page.getByTestId("peek").getByText("handler.ts").first().waitFor();
 }
 
-export const listShots = ({ sandboxes, ticketId, taskId, pullId, kept }: DemoIds): readonly Shot[] => [
+export const listShots = ({ sandboxes, projectId, ticketId, taskId, pullId, kept }: DemoIds): readonly Shot[] => [
   { name: "login", path: "/login", shows: "Log in", isLoggedOut: true },
   { name: "wall", path: "/", shows: "passkey" },
   { name: "peek", path: "/", shows: "passkey", act: peek },
@@ -51,7 +51,13 @@ export const listShots = ({ sandboxes, ticketId, taskId, pullId, kept }: DemoIds
   { name: "compare-files", path: `/compare?a=${kept[0]}&b=${kept[1]}&align=file`, shows: "session.test.ts" },
   { name: "new-sandbox", path: "/sandboxes/new", shows: "What should the agent do?" },
   { name: "board", path: "/tasks", shows: "Log in with a passkey" },
+  { name: "task-board", path: "/tasks?of=tasks", shows: "Endpoints for the login" },
   { name: "graph", path: `/tasks/tickets/${ticketId}`, shows: "What waits for what" },
+  {
+    name: "graph-sheet",
+    path: `/tasks?view=graph&project=${projectId}&node=${taskId}`,
+    shows: "Others wait for it",
+  },
   { name: "task", path: `/tasks/${taskId}`, shows: "Endpoints for the login" },
   { name: "pull-request", path: `/tasks/pulls/${pullId}`, shows: "proof.ts" },
   { name: "monitor", path: "/monitor", shows: "agents at work" },

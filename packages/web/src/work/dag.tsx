@@ -16,7 +16,7 @@ import {
 } from "@xyflow/react";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { Route } from "lucide-react";
-import { useMemo, useRef, useState } from "react";
+import { useEffect, useMemo, useRef, useState } from "react";
 import { useKeys } from "../app/keys.ts";
 import { formatSpan, plural } from "../data/format.ts";
 import { isDark, usePreferences } from "../data/preferences.ts";
@@ -28,6 +28,11 @@ import { Outline } from "./outline.tsx";
 
 const WIDTH = 220;
 const HEIGHT = 64;
+
+/** What is drawn beside the sheet must not lie under it. */
+const SHEET_WIDTH = 432;
+const SHEET_FROM = 768;
+const CLEARANCE = 16;
 
 type WorkNode = Node<{ readonly node: GraphNode; readonly waitsFor: readonly string[] }, "work">;
 
@@ -92,6 +97,7 @@ const toLabel = (node: GraphNode, waitsFor: readonly string[]): string =>
     .join(", ");
 
 function Drawn({ data: { node, waitsFor } }: NodeProps<WorkNode>) {
+  const { node: shownId } = useSearch({ strict: false });
   const { icon: Icon, look, isTurning } = lookOfStatus(node.status);
   return (
     <div
@@ -101,6 +107,7 @@ function Drawn({ data: { node, waitsFor } }: NodeProps<WorkNode>) {
       className={cx(
         "flex h-16 w-[220px] flex-col justify-center gap-1 rounded-lg border bg-surface px-3 text-left shadow-card",
         node.is_critical ? "border-wait" : "border-line",
+        node.id === shownId && "ring-2 ring-live",
       )}
     >
       <Handle type="target" position={Position.Left} className="invisible!" />
@@ -153,6 +160,14 @@ export function Dag({ graph }: { readonly graph: Graph }) {
       replace: shownId !== undefined,
       resetScroll: false,
     });
+  const uncover = () => {
+    const drawn = box.current?.querySelector(`.react-flow__node[data-id="${CSS.escape(shownId ?? "")}"]`);
+    if (drawn === null || drawn === undefined || innerWidth < SHEET_FROM) return;
+    const covered = drawn.getBoundingClientRect().right + CLEARANCE - (innerWidth - SHEET_WIDTH);
+    const view = flow.current?.getViewport();
+    if (view !== undefined && covered > 0) void flow.current?.setViewport({ ...view, x: view.x - covered });
+  };
+  useEffect(uncover, [shownId]);
   const close = () => {
     show(undefined);
     const id = shownId === undefined ? "" : CSS.escape(shownId);
@@ -189,6 +204,7 @@ export function Dag({ graph }: { readonly graph: Graph }) {
           fitViewOptions={FIT}
           onInit={(instance) => {
             flow.current = instance;
+            requestAnimationFrame(uncover);
           }}
           style={{ background: "transparent" }}
           minZoom={0.1}

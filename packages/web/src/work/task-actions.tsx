@@ -26,12 +26,12 @@ export function TaskActions({ task }: { readonly task: Task }) {
   return (
     <>
       {(task.status === "failed" || task.status === "cancelled") && (
-        <Button size="small" className="max-md:h-9" disabled={retry.isPending} onClick={() => retry.mutate()}>
+        <Button size="small" className="max-md:h-11" disabled={retry.isPending} onClick={() => retry.mutate()}>
           <RotateCw size={13} /> Retry
         </Button>
       )}
       {!isOver && (
-        <Button size="small" className="max-md:h-9" disabled={cancel.isPending} onClick={() => setAsking(true)}>
+        <Button size="small" className="max-md:h-11" disabled={cancel.isPending} onClick={() => setAsking(true)}>
           <Ban size={13} /> Cancel
         </Button>
       )}

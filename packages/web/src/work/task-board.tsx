@@ -82,7 +82,7 @@ function TaskCard({ task, mayMove, waitsFor }: TaskCardProps) {
       data-task={task.id}
       className="group relative flex flex-col gap-2 rounded-lg border border-line bg-surface p-3 shadow-card hover:border-line-strong has-[a:focus-visible]:border-live"
     >
-      <div className="flex items-center gap-2">
+      <div className="flex flex-wrap items-center gap-x-1 gap-y-1">
         <TaskBadge status={task.status} />
         <span className="flex-1" />
         <PriorityMark priority={task.priority} />
