@@ -189,3 +189,55 @@ test("a task that runs shows its attempt and leads to its sandbox", async ({ pag
   await failed.getByRole("combobox", { name: "Move Say hello" }).selectOption("pending");
   await failed.waitFor({ state: "detached" });
 });
+
+test("a ticket is talked about, tied to another and resolved on its page, and its history tells it", async ({
+  page,
+  product,
+}) => {
+  const client = connect(product);
+  const [ticket, other] = [
+    await client.createTicket({ body: { title: "Talked about" } }),
+    await client.createTicket({ body: { title: "Comes before it" } }),
+  ];
+  await page.goto(`${product.url}/tasks/tickets/${ticket.id}`);
+  const comments = page.getByRole("region", { name: "Comments" });
+  await comments.getByText("Nothing was said yet.").waitFor();
+  await comments.getByLabel("Say something").fill("begin with **the parser** <img src=x onerror=window.hacked=1>");
+  await comments.getByRole("checkbox", { name: "Also tell the agents at work on it" }).check();
+  await comments.getByRole("button", { name: "Comment" }).click();
+  await comments.locator("[data-comment] strong", { hasText: "the parser" }).waitFor();
+  await page.getByText("Nobody was told: no agent is at work on this ticket.").waitFor();
+  expect(await page.evaluate(() => "hacked" in window)).toBe(false);
+  // What somebody else says is seen without a reload, below what was said before.
+  await client.addTicketComment({
+    params: { ticket_id: ticket.id },
+    body: { comment_text: "which one?", comment_type: "question" },
+  });
+  await comments.getByText("which one?").waitFor();
+  expect(await comments.locator("[data-comment]").allTextContents()).toEqual([
+    expect.stringContaining("begin with"),
+    expect.stringContaining("which one?"),
+  ]);
+
+  const waits = page.getByRole("region", { name: "Waits for tickets" });
+  await waits.getByLabel("Let it wait for").selectOption(other.id);
+  await waits.getByRole("link", { name: other.title }).waitFor();
+  await waits.getByRole("button", { name: `Do not wait for ${other.title}` }).click();
+  await waits.locator("[data-blocker]").waitFor({ state: "detached" });
+
+  expect(await findViolations(page)).toEqual([]);
+  await page.getByRole("button", { name: "Resolve" }).click();
+  const dialog = page.getByRole("dialog", { name: "Resolve this ticket" });
+  await dialog.getByLabel("Why it is done").fill("done by hand");
+  await dialog.getByRole("button", { name: "Resolve" }).click();
+  await dialog.waitFor({ state: "detached" });
+  await comments.getByText("done by hand").waitFor();
+  await page.getByRole("button", { name: "Resolve" }).waitFor({ state: "detached" });
+  const history = page.getByRole("region", { name: "History" });
+  await history.getByRole("button", { name: "Show" }).click();
+  await history.getByText("testing → done: done by hand").waitFor();
+  expect(await history.locator("[data-step]").allTextContents()).toEqual(
+    expect.arrayContaining([expect.stringMatching(/^Made/), expect.stringMatching(/^Waits for another ticket/)]),
+  );
+  expect(await findViolations(page)).toEqual([]);
+});

@@ -1,4 +1,4 @@
-/** One ticket: its tasks, their graph, its branch and pull request, and what stands in the way. */
+/** One ticket: its tasks, their graph, its branch and pull request, what stands in the way, what is said on it and what happened to it. */
 import type { Ticket } from "@drover/contract";
 import { TICKET_MOVES } from "@drover/contract/views";
 import { useMutation, useQuery } from "@tanstack/react-query";
@@ -18,7 +18,11 @@ import { NewTask } from "./new-task.tsx";
 import { Loading, PageFrame, Panel } from "./page-frame.tsx";
 import { tasksQuery, ticketGraphQuery, ticketQuery } from "./queries.ts";
 import { TaskList } from "./task-list.tsx";
+import { TicketBlockers } from "./ticket-blockers.tsx";
+import { TicketComments } from "./ticket-comments.tsx";
 import { TicketGit } from "./ticket-git.tsx";
+import { TicketHistory } from "./ticket-history.tsx";
+import { ResolveTicket } from "./ticket-resolve.tsx";
 import { useMay } from "../data/use-may.ts";
 import { WaitingProject } from "./waiting-project.tsx";
 
@@ -64,7 +68,14 @@ function Opened({ ticket }: { readonly ticket: Ticket }) {
           <span>made {formatDay(ticket.created_at)}</span>
         </>
       }
-      actions={mayOperate && <TicketActions ticket={ticket} />}
+      actions={
+        mayOperate && (
+          <>
+            <TicketActions ticket={ticket} />
+            <ResolveTicket ticket={ticket} />
+          </>
+        )
+      }
       note={
         <>
           <Approval ticket={ticket} mayOperate={mayOperate} />
@@ -99,7 +110,10 @@ function Opened({ ticket }: { readonly ticket: Ticket }) {
             )}
           </Panel>
         </div>
-        <TicketGit ticket={ticket} mayOperate={mayOperate} />
+        <div className="flex min-w-0 flex-col gap-6">
+          <TicketBlockers ticket={ticket} mayOperate={mayOperate} />
+          <TicketGit ticket={ticket} mayOperate={mayOperate} />
+        </div>
       </div>
       {graph.data !== undefined && graph.data.nodes.length > 1 && (
         <Panel title="What waits for what">
@@ -110,6 +124,10 @@ function Opened({ ticket }: { readonly ticket: Ticket }) {
           </div>
         </Panel>
       )}
+      <div className="grid gap-6 xl:grid-cols-[minmax(0,1fr)_24rem]">
+        <TicketComments ticketId={ticket.id} mayOperate={mayOperate} />
+        <TicketHistory ticketId={ticket.id} />
+      </div>
       <NewTask
         isOpen={isAsking}
         ticketId={ticket.id}
