@@ -1,7 +1,7 @@
 /** The agent server as people start it, driven by the published OpenHands client, by Drover's own worker, and by hand. */
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
-import { globSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, globSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { connect } from "node:net";
@@ -238,14 +238,75 @@ test("webhooks bring every event in order, signed, and what is never taken is ke
   const status = async () => (await call(server.url, "GET", "/api/conversations/search")).body.items[0];
   await expect.poll(status, FACT).toMatchObject({ execution_status: "finished" });
   const { event_count } = await status();
+  const readLetters = () => {
+    const [file] = globSync(join(folder, "kept/dead-letters.jsonl"));
+    return file === undefined ? [] : readFileSync(file, "utf8").trim().split("\n");
+  };
+  const countLost = () => readLetters().flatMap((line) => JSON.parse(JSON.parse(line).body).events).length;
+  await expect.poll(countLost, FACT).toBe(event_count);
   await server.stop();
   const taken = receiver.received.slice(1);
   const numbers = taken.flatMap(({ text }) => JSON.parse(text).events.map(({ seq }: { seq: number }) => seq));
   expect(numbers).toEqual(Array.from({ length: event_count }, (_, seq) => seq));
   for (const { text, headers } of receiver.received) new Webhook(secret).verify(text, { ...headers });
-  const letters = readFileSync(join(folder, "kept/dead-letters.jsonl"), "utf8").trim().split("\n");
+  const letters = readLetters();
   expect(letters.map((line) => JSON.parse(line))).toMatchObject(letters.map(() => ({ reason: "answered 503" })));
-  expect(letters.flatMap((line) => JSON.parse(JSON.parse(line).body).events)).toHaveLength(event_count);
+});
+
+test("a killed server still owes its webhooks what they were not told, also of a conversation that was deleted", async ({
+  folder,
+  model,
+}) => {
+  model.setScript([run("true"), { text: "Done." }, { text: "Gone." }]);
+  let isTaking = false;
+  await using receiver = await startReceiver(() => (isTaking ? 204 : 503));
+  const config = {
+    webhooks: [{ webhook_url: receiver.url, event_buffer_size: 3, num_retries: 20, retry_delay: 0.01 }],
+  };
+  let server = await startBinary(folder, config);
+  try {
+    const begin = async () => {
+      const { body } = await call(server.url, "POST", "/api/conversations", {
+        agent: toAgent(model),
+        workspace: { working_dir: folder },
+        initial_message: { role: "user", content: "Go", run: true },
+      });
+      const read = async () => (await call(server.url, "GET", `/api/conversations/${body.id}`)).body;
+      await expect.poll(read, FACT).toMatchObject({ execution_status: "finished" });
+      return { id: body.id as string, count: (await read()).event_count as number };
+    };
+    const kept = await begin();
+    const deleted = await begin();
+    await call(server.url, "DELETE", `/api/conversations/${deleted.id}`);
+    expect((await call(server.url, "GET", `/api/conversations/${deleted.id}`)).status).toBe(404);
+    await expect.poll(() => receiver.received.length, FACT).toBeGreaterThan(0);
+    await server.kill();
+
+    const since = receiver.received.length;
+    isTaking = true;
+    const numbersOf = (id: string) =>
+      receiver.received
+        .slice(since)
+        .map(({ text }) => JSON.parse(text))
+        .filter(({ conversation_id }) => conversation_id === id)
+        .flatMap(({ events }) => events.map(({ seq }: { seq: number }) => seq));
+    const upTo = (count: number) => Array.from({ length: count }, (_, seq) => seq);
+    server = await startBinary(folder, config);
+    expect((await call(server.url, "GET", "/api/conversations/count")).body).toBe(1);
+    await expect.poll(() => numbersOf(kept.id), FACT).toEqual(upTo(kept.count));
+    await expect.poll(() => numbersOf(deleted.id), FACT).toEqual(upTo(deleted.count));
+    await expect.poll(() => existsSync(join(folder, "kept", deleted.id)), FACT).toBe(false);
+
+    // What was taken is not told again.
+    await server.kill();
+    server = await startBinary(folder, config);
+    await call(server.url, "POST", `/api/conversations/${kept.id}/events`, { role: "user", content: "More" });
+    await expect.poll(() => numbersOf(kept.id), FACT).toEqual(upTo(kept.count + 1));
+    expect(numbersOf(deleted.id)).toEqual(upTo(deleted.count));
+    expect(existsSync(join(folder, "kept/dead-letters.jsonl"))).toBe(false);
+  } finally {
+    expect(await server.stop()).toBe(0);
+  }
 });
 
 test("the openhands runtime of a worker runs its agent in it, through the gateway", async ({ folder, model }) => {

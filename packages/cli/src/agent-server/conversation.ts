@@ -50,6 +50,7 @@ export interface Conversation {
   listen(listener: Listener): () => void;
   /** Settles when nothing runs any more. */
   close(): Promise<void>;
+  /** Its events stay until they are erased. */
   remove(): void;
 }
 
@@ -60,7 +61,8 @@ interface Parts {
   readonly key: string | undefined;
   /** Of the server. */
   readonly env: Readonly<Record<string, string | undefined>>;
-  readonly onEvent: (conversation: Conversation, event: LogEvent, seq: number) => void;
+  /** After an event was appended. */
+  readonly onEvent: (conversation: Conversation) => void;
 }
 
 const toPrices = ({ input_cost_per_token: input, output_cost_per_token: output }: Llm): Meta["prices"] =>
@@ -113,7 +115,7 @@ export function openConversation({ directory, meta: given, key: givenKey, env, o
     const seq = log.events.length;
     log.append(event);
     for (const listener of listeners) listener(event, seq);
-    onEvent(conversation, event, seq);
+    onEvent(conversation);
     return event;
   };
   const save = (change: Partial<Meta>) => {

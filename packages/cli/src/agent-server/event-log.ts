@@ -1,16 +1,8 @@
 /** A conversation on disk: what it was begun with, without its key, and its events, one line each. */
-import {
-  appendFileSync,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
+import { appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
+import { replaceFile } from "./replace-file.ts";
 import type { ExecutionStatus, LogEvent } from "./wire.ts";
 
 const Meta = z.looseObject({
@@ -36,8 +28,10 @@ export type Meta = z.infer<typeof Meta>;
 
 export interface EventLog {
   readonly events: readonly LogEvent[];
+  /** On disk when it returns: what a webhook is owed is read off it. */
   append(event: LogEvent): void;
   saveMeta(meta: Meta): void;
+  /** From here on the conversation is no more; its events stay until they are erased. */
   remove(): void;
 }
 
@@ -63,17 +57,22 @@ export function openEventLog(directory: string, id: string): EventLog {
   return {
     events,
     append: (event) => {
-      appendFileSync(path, `${JSON.stringify(event)}\n`, { mode: 0o600 });
+      appendFileSync(path, `${JSON.stringify(event)}\n`, { mode: 0o600, flush: true });
       events.push(event);
     },
-    saveMeta: (meta) => {
-      const draft = join(folder, `${META}.new`);
-      writeFileSync(draft, JSON.stringify(meta), { mode: 0o600 });
-      renameSync(draft, join(folder, META));
-    },
-    remove: () => rmSync(folder, { recursive: true, force: true }),
+    saveMeta: (meta) => replaceFile(join(folder, META), JSON.stringify(meta)),
+    remove: () => rmSync(join(folder, META), { force: true }),
   };
 }
+
+export const eraseLog = (directory: string, id: string) =>
+  rmSync(join(directory, id), { recursive: true, force: true });
+
+/** Conversations that were removed and not erased. */
+export const listRemoved = (directory: string): readonly string[] =>
+  readdirSync(directory).filter(
+    (name) => existsSync(join(directory, name, EVENTS)) && !existsSync(join(directory, name, META)),
+  );
 
 function readMeta(path: string): Meta | undefined {
   try {

@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net";
 import { WebSocketServer, type WebSocket } from "ws";
 import { z } from "zod";
 import { type Conversation, openConversation, Refusal, toMeta } from "./conversation.ts";
-import { listKept } from "./event-log.ts";
+import { eraseLog, listKept, listRemoved, openEventLog } from "./event-log.ts";
 import { BashCommand, downloadFile, executeBash, uploadFile } from "./outside-tools.ts";
 import type { AgentServerSettings } from "./settings.ts";
 import { openWebhookQueue } from "./webhook-queue.ts";
@@ -154,15 +154,38 @@ function toSubscription(url: URL | null): Subscription | undefined {
 export async function startAgentServer(settings: AgentServerSettings): Promise<AgentServer> {
   const conversations = new Map<string, Conversation>();
   const hooks = settings.webhooks.map((one) => openWebhookQueue(one, settings.directory));
-  const onEvent = ({ id }: Conversation, event: LogEvent, seq: number) => {
-    for (const hook of hooks) hook.add(id, event, seq);
+  const onEvent = ({ id, events }: Conversation) => {
+    for (const hook of hooks) hook.wake(id, events);
+  };
+  /** Removed, and not yet told to every webhook. */
+  const leaving = new Set<string>();
+  const erase = (id: string) => {
+    const owing = new Set(hooks);
+    const goOn = () => {
+      if (owing.size > 0) return;
+      eraseLog(settings.directory, id);
+      leaving.delete(id);
+    };
+    leaving.add(id);
+    for (const hook of hooks)
+      hook.release(id, () => {
+        owing.delete(hook);
+        goOn();
+      });
+    goOn();
   };
   const { kept, unreadable } = listKept(settings.directory);
-  for (const meta of kept)
-    conversations.set(
-      meta.id,
-      openConversation({ directory: settings.directory, meta, key: undefined, env: settings.env, onEvent }),
-    );
+  for (const meta of kept) {
+    const parts = { directory: settings.directory, meta, key: undefined, env: settings.env, onEvent };
+    const conversation = openConversation(parts);
+    conversations.set(meta.id, conversation);
+    for (const hook of hooks) hook.resume(meta.id, conversation.events);
+  }
+  for (const id of listRemoved(settings.directory)) {
+    const { events } = openEventLog(settings.directory, id);
+    for (const hook of hooks) hook.resume(id, events);
+    erase(id);
+  }
   const wanted = settings.key === undefined ? undefined : digest(settings.key);
   const startedMs = Date.now();
 
@@ -183,6 +206,8 @@ export async function startAgentServer(settings: AgentServerSettings): Promise<A
     const known = input.conversation_id === undefined ? undefined : conversations.get(input.conversation_id);
     if (known !== undefined) return known.toInfo();
     const meta = toMeta(input, new Date());
+    if (leaving.has(meta.id)) throw new Refusal(409, "an earlier conversation of this id is still being told");
+    for (const hook of hooks) hook.begin(meta.id);
     const key = input.agent.llm.api_key ?? undefined;
     const made = openConversation({ directory: settings.directory, meta, key, env: settings.env, onEvent });
     conversations.set(made.id, made);
@@ -223,6 +248,7 @@ export async function startAgentServer(settings: AgentServerSettings): Promise<A
       conversations.delete(id);
       await conversation.close();
       conversation.remove();
+      erase(id);
       return OK;
     }
     const operation = OPERATIONS[`${method} ${rest}`];

@@ -23,7 +23,11 @@ const File = z.strictObject({
   session_api_key: z.string().min(8).nullable().optional(),
   allow_cors_origins: z.array(z.string()).default([]),
   conversations_path: z.string().default("workspace/conversations"),
-  webhooks: z.array(WebhookSettings).max(20).default([]),
+  webhooks: z
+    .array(WebhookSettings)
+    .max(20)
+    .refine((all) => new Set(all.map((one) => one.webhook_url)).size === all.length, "two go to the same address")
+    .default([]),
 });
 
 export interface AgentServerSettings {
