@@ -1,7 +1,7 @@
 /** A long run: the newest part at once, the rest behind it, smooth and in bounded memory. */
 import { expect } from "vitest";
 import { eventually, openRun, test } from "./browser.ts";
-import type { WorkerEvent } from "./fake-worker.ts";
+import { say, type WorkerEvent } from "./fake-worker.ts";
 
 const EVENTS = 30_000;
 const HEAP_LIMIT_BYTES = 300_000_000;
@@ -49,6 +49,53 @@ function toEvent(n: number): WorkerEvent {
       return { event_type: "future.thing", event_data: { n } };
   }
 }
+
+test("a replay is there before the run's history is, at its end and at any moment, and stays where it is when the rest comes", async ({
+  page,
+  product,
+  worker,
+}) => {
+  const change = {
+    file_path: "a.ts",
+    change_type: "modified",
+    lines_added: 1,
+    lines_removed: 0,
+    full_diff: "@@ -0,0 +1 @@\n+a\n",
+  };
+  await worker.post(
+    { event_type: "agent.file_edited", event_data: change },
+    ...Array.from({ length: 2_000 }, (_, n) => say(`Word ${n}.`)),
+  );
+  const held: (() => Promise<void>)[] = [];
+  let isHeld = true;
+  await page.route(/\/events\?.*before_seq=/, async (route) => {
+    if (isHeld) held.push(() => route.continue());
+    else await route.continue();
+  });
+  await page.goto(`${product.url}/sandboxes/${worker.id}/replay?at=1000`);
+  const replay = page.getByTestId("replay");
+  const slider = page.getByRole("slider", { name: "Event in the run" });
+  const shown = (seq: number) => page.getByRole("feed").locator(`article[data-seq="${seq}"]`).waitFor();
+  await shown(1_000);
+  await page.getByText(/reading the run, 80 of 2,00\d events/).waitFor();
+  expect(await page.getByRole("button", { name: "Play" }).isDisabled()).toBe(true);
+  expect(await page.getByTestId("figures").textContent()).not.toContain("changed");
+  await slider.fill("17");
+  await shown(17);
+  await eventually(() => page.getByRole("article").last().getAttribute("data-seq")).toBe("17");
+  await slider.press("End");
+  await eventually(async () => Number(await replay.getAttribute("data-at"))).toBeGreaterThanOrEqual(2_000);
+  await page.getByRole("feed").waitFor();
+  await slider.fill("993");
+  await shown(993);
+  expect(held.length).toBeGreaterThan(0);
+  isHeld = false;
+  for (const go of held) await go();
+  await eventually(() => page.getByRole("button", { name: "Play" }).isEnabled()).toBe(true);
+  expect(await replay.getAttribute("data-at")).toBe("993");
+  await eventually(() => page.getByRole("article").last().getAttribute("data-seq")).toBe("993");
+  await eventually(() => page.getByTestId("figures").textContent()).toMatch(/changed\s*1 file/);
+});
 
 test("thirty thousand events open at their end, load behind it, and stay within memory", async ({
   page,

@@ -45,9 +45,9 @@ const Empty = ({ text }: { readonly text: string }) => (
 );
 
 export function MomentFiles({ sandboxId, rows, moment, seq, file, look, onOpen, onLook }: MomentFilesProps) {
-  if (seq === undefined) return <Empty text="No files were kept up to this moment." />;
+  if (seq === undefined || moment?.files === null) return <Empty text="No files were kept up to this moment." />;
   if (moment === undefined) return <div className="skeleton m-4 h-60" />;
-  const files = moment.files ?? [];
+  const { files } = moment;
   if (files.length === 0) return <Empty text="The workspace was empty at this moment." />;
   const open = files.find((one) => one.path === file) ?? files.find((one) => one.change !== "same") ?? files[0];
   const changed = files.filter((one) => one.change !== "same").length;

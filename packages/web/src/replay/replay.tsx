@@ -1,19 +1,10 @@
 /** Any moment of a run: its feed, terminal, files and figures as they were, and a scrubber over all of it. */
-import type { Moment, Sandbox } from "@drover/contract";
-import {
-  indexOfSeq,
-  listStops,
-  ReplayTrack,
-  rowOfSeq,
-  toTimeline,
-  type FeedView,
-  type PersonRow,
-} from "@drover/contract/views";
-import type { LogEvent } from "@drover/client";
+import type { Sandbox } from "@drover/contract";
+import { indexOfSeq, listStops, ReplayTrack, rowOfSeq, toTimeline, type FeedView } from "@drover/contract/views";
 import { useQuery } from "@tanstack/react-query";
 import { FolderTree, GitFork, ListTree, Link2, MessageSquareText, SquareTerminal } from "lucide-react";
-import { lazy, Suspense, useCallback, useMemo, useState, type ReactNode } from "react";
-import { formatClock, formatCost, formatCount, formatDay, plural } from "../data/format.ts";
+import { lazy, Suspense, useCallback, useMemo, useState } from "react";
+import { formatCount } from "../data/format.ts";
 import { useRun } from "../data/use-run.ts";
 import { Feed } from "../feed/feed.tsx";
 import { FullDiff } from "../feed/full-diff.tsx";
@@ -25,12 +16,13 @@ import { cx } from "../ui/class-names.ts";
 import { copyText } from "../ui/copy.tsx";
 import { notify } from "../ui/notify.ts";
 import { Problem } from "../ui/problem.tsx";
-import { StateBadge } from "../ui/state-badge.tsx";
+import { Figures } from "./figures.tsx";
 import { ForkDialog } from "./fork-dialog.tsx";
 import { MomentFiles } from "./moment-files.tsx";
 import { momentQuery } from "./queries.ts";
 import { Scrubber } from "./scrubber.tsx";
 import { usePlayer, type Speed } from "./use-player.ts";
+import { useReplayLog, type ReplayLog } from "./use-replay-log.ts";
 import { useSettled } from "./use-settled.ts";
 
 // A terminal is heavy, and few look at it.
@@ -45,7 +37,6 @@ const PANES = {
   feed: { label: "Feed", icon: ListTree },
 } as const satisfies Record<ReplayPane, unknown>;
 
-const NO_EVENTS: readonly LogEvent[] = [];
 /** While a run goes on, its strip is drawn anew at most this often. */
 const REDRAWN_EVERY_MS = 1_000;
 const SETTLED_MS = 150;
@@ -59,66 +50,50 @@ interface ReplayProps {
 
 export function Replay({ sandbox, search, onChange, mayOperate }: ReplayProps) {
   const { run } = useRun(sandbox.id);
-  const events = run.log?.events ?? NO_EVENTS;
+  const log = useReplayLog(sandbox.id, run.log, search.at);
   if (run.log?.error !== undefined)
     return (
       <div className="grid h-full place-items-center p-6">
         <Problem error={run.log.error} what="This run could not be opened" onRetry={() => location.reload()} />
       </div>
     );
-  if (events.length === 0 || run.log?.isLoading === true)
+  if (log.events.length === 0)
     return (
       <div className="grid h-full place-items-center p-6 text-sm text-ink-3" role="status">
-        {run.log?.isLoading === false ? (
-          "Nothing has happened in this run yet."
-        ) : (
-          <Loading count={events.length} of={sandbox.event_count} />
-        )}
+        {log.isWhole ? "Nothing has happened in this run yet." : "Reading the run"}
       </div>
     );
   return (
-    <Loaded
-      sandbox={sandbox}
-      search={search}
-      onChange={onChange}
-      mayOperate={mayOperate}
-      events={events}
-      live={run.view}
-    />
+    <Loaded sandbox={sandbox} search={search} onChange={onChange} mayOperate={mayOperate} log={log} live={run.view} />
   );
 }
 
-const Loading = ({ count, of }: { readonly count: number; readonly of: number }) => (
-  <span className="tabular-nums">
-    Reading the run, {formatCount(count)} of {formatCount(of)} events
-  </span>
-);
-
 interface LoadedProps extends ReplayProps {
-  readonly events: readonly LogEvent[];
+  readonly log: ReplayLog;
   readonly live: FeedView;
 }
 
-function Loaded({ sandbox, search, onChange, mayOperate, events, live }: LoadedProps) {
+function Loaded({ sandbox, search, onChange, mayOperate, log, live }: LoadedProps) {
+  const { events, isWhole, first, last } = log;
   const [track] = useState(() => new ReplayTrack());
   const [openness] = useState(() => new Openness());
   const [isForking, setForking] = useState(false);
   const [diff, setDiff] = useState<{ readonly seq: number; readonly at: number }>();
   const speed = search.speed ?? "1";
   const player = usePlayer({
-    events,
+    log,
     told: search.at,
     speed,
-    onMove: useCallback((at: number | undefined) => onChange({ at }), [onChange]),
+    onMove: useCallback((to: number | undefined) => onChange({ at: to }), [onChange]),
   });
   const slow = useSettled(events, REDRAWN_EVERY_MS);
   const stops = useMemo(() => listStops(slow), [slow]);
   const timeline = useMemo(() => toTimeline(slow), [slow]);
-  const last = events.at(-1)?.sandbox_seq ?? 0;
   const { at, isPlaying } = player;
-  const view = useMemo(() => (at >= last ? live : track.at(events, at)), [track, events, live, at, last]);
   const event = events[indexOfSeq(events, at)];
-  const { moment, files, checkpoint } = useMoment(sandbox.id, events, at, isPlaying);
+  const isHere = event?.sandbox_seq === at;
+  const view = useMemo(() => (at >= last ? live : track.at(events, at)), [track, events, live, at, last]);
+  const { moment, files, checkpoint } = useMoment(sandbox.id, log, isHere ? at : undefined, isPlaying);
   const pane = search.pane ?? "files";
 
   const copyLink = useCallback(async (seq: number) => {
@@ -143,7 +118,7 @@ function Loaded({ sandbox, search, onChange, mayOperate, events, live }: LoadedP
   return (
     <RunContext.Provider value={context}>
       <div className="flex h-full min-h-0 flex-col" data-testid="replay" data-at={at} data-playing={isPlaying}>
-        <Figures view={view} moment={moment} event={event}>
+        <Figures view={view} moment={moment} event={isHere ? event : undefined} isWhole={isWhole}>
           <Button size="small" onClick={() => void copyLink(at)}>
             <Link2 size={13} /> <span className="max-md:sr-only">Link to this moment</span>
           </Button>
@@ -180,7 +155,9 @@ function Loaded({ sandbox, search, onChange, mayOperate, events, live }: LoadedP
         </nav>
         <div className="flex min-h-0 flex-1">
           <div className={cx("flex min-h-0 min-w-0 flex-1 flex-col", pane === "feed" && "max-lg:hidden")}>
-            {pane === "terminal" ? (
+            {!isHere ? (
+              <div className="skeleton m-4 h-60" />
+            ) : pane === "terminal" ? (
               <Suspense fallback={<div className="skeleton m-4 h-60" />}>
                 <MomentTerminal sandboxId={sandbox.id} view={view} at={event?.created_at} />
               </Suspense>
@@ -205,20 +182,25 @@ function Loaded({ sandbox, search, onChange, mayOperate, events, live }: LoadedP
               pane === "feed" ? "flex-1 lg:flex-none" : "max-lg:hidden",
             )}
           >
-            <Feed
-              rows={view.rows}
-              isPastChanged={false}
-              head={at}
-              selected={undefined}
-              onSelect={player.seek}
-              label="Events up to this moment"
-            />
+            {isHere ? (
+              <Feed
+                // What came before it stands above it then: another list, at its end as this one was.
+                key={String(isWhole)}
+                rows={view.rows}
+                isPastChanged={false}
+                head={at}
+                selected={undefined}
+                onSelect={player.seek}
+                label="Events up to this moment"
+              />
+            ) : (
+              <div className="skeleton m-4 h-60" role="status" aria-label="Reading this moment" />
+            )}
           </div>
         </div>
         <Scrubber
           player={player}
-          first={events[0]?.sandbox_seq ?? 1}
-          last={last}
+          log={log}
           stops={stops}
           timeline={timeline}
           speed={speed}
@@ -228,7 +210,7 @@ function Loaded({ sandbox, search, onChange, mayOperate, events, live }: LoadedP
         />
       </div>
       {edit !== undefined && <FullDiff sandboxId={sandbox.id} edit={edit} onClose={() => setDiff(undefined)} />}
-      {isForking && event !== undefined && (
+      {isForking && isHere && (
         <ForkDialog sandbox={sandbox} seq={event.seq} at={at} isEnd={at >= last} onClose={() => setForking(false)} />
       )}
     </RunContext.Provider>
@@ -236,10 +218,13 @@ function Loaded({ sandbox, search, onChange, mayOperate, events, live }: LoadedP
 }
 
 /** Exact while nothing moves; files whenever another checkpoint holds them. */
-function useMoment(sandboxId: string, events: readonly LogEvent[], at: number, isPlaying: boolean) {
+function useMoment(sandboxId: string, { events, isWhole }: ReplayLog, at: number | undefined, isPlaying: boolean) {
   const checkpoints = useMemo(() => events.filter((event) => event.event_type === "workspace.checkpoint"), [events]);
-  const checkpoint = useSettled(checkpoints.findLast((event) => event.sandbox_seq <= at)?.seq, SETTLED_MS);
-  const here = useSettled(events[indexOfSeq(events, at)]?.seq ?? 0, SETTLED_MS);
+  const own = at === undefined ? undefined : events[indexOfSeq(events, at)]?.seq;
+  const known = checkpoints.findLast((event) => event.sandbox_seq <= (at ?? 0))?.seq;
+  // Where the checkpoint is not among what has come, the server finds it.
+  const checkpoint = useSettled(known ?? (isWhole ? undefined : own), SETTLED_MS);
+  const here = useSettled(own ?? 0, SETTLED_MS);
   const exact = useQuery({ ...momentQuery(sandboxId, here), enabled: !isPlaying && here > 0 });
   const kept = useQuery({ ...momentQuery(sandboxId, checkpoint ?? 0), enabled: checkpoint !== undefined });
   return {
@@ -247,71 +232,4 @@ function useMoment(sandboxId: string, events: readonly LogEvent[], at: number, i
     files: checkpoint === undefined ? undefined : kept.isPlaceholderData ? undefined : kept.data,
     checkpoint,
   };
-}
-
-interface FiguresProps {
-  readonly view: FeedView;
-  readonly moment: Moment | undefined;
-  readonly event: LogEvent | undefined;
-  readonly children: ReactNode;
-}
-
-const isPerson = (row: FeedView["rows"][number]): row is PersonRow => row.kind === "person";
-
-function Figures({ view, moment, event, children }: FiguresProps) {
-  const people = view.rows.filter(isPerson);
-  const waiting = people.filter((row) => !["seen", "failed", "expired"].includes(row.steps.at(-1)?.state ?? "seen"));
-  const verdict = moment?.verdict ?? null;
-  const done = view.todo.filter((item) => item.state === "done").length;
-  return (
-    <div className="flex flex-wrap items-center gap-x-4 gap-y-1.5 border-b border-line px-3 py-2 text-xs text-ink-3 tabular-nums md:px-5">
-      {moment !== undefined && <StateBadge state={moment.state.state} />}
-      <dl
-        className="flex min-w-0 flex-1 flex-wrap items-baseline gap-x-4 gap-y-1 max-md:order-last max-md:w-full max-md:flex-none"
-        data-testid="figures"
-      >
-        {event !== undefined && (
-          <Figure name="at">
-            <time dateTime={event.created_at} title={formatDay(event.created_at)}>
-              {formatClock(event.created_at)}
-            </time>
-          </Figure>
-        )}
-        <Figure name="turn">{view.turn}</Figure>
-        <Figure name="changed">{plural(view.files.size, "file")}</Figure>
-        <Figure name="cost">{formatCost(view.spent.costUsd)}</Figure>
-        {view.todo.length > 0 && (
-          <Figure name="plan">
-            {done}/{view.todo.length}
-          </Figure>
-        )}
-        {people.length > 0 && (
-          <Figure name="messages">
-            {people.length}
-            {waiting.length > 0 && ` (${waiting.length} waiting)`}
-          </Figure>
-        )}
-        {verdict !== null && (
-          <Figure name="guardian">
-            <span
-              className={verdict.trajectory_aligned ? "text-live-ink" : "text-fail-ink"}
-              title={verdict.trajectory_summary}
-            >
-              {verdict.trajectory_aligned ? "aligned" : "drifting"} {verdict.alignment_score.toFixed(2)}
-            </span>
-          </Figure>
-        )}
-      </dl>
-      <div className="flex items-center gap-2 max-md:ml-auto">{children}</div>
-    </div>
-  );
-}
-
-function Figure({ name, children }: { readonly name: string; readonly children: ReactNode }) {
-  return (
-    <div className="flex items-baseline gap-1">
-      <dt>{name}</dt>
-      <dd className="font-semibold text-ink-2">{children}</dd>
-    </div>
-  );
 }

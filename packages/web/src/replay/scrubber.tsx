@@ -20,6 +20,7 @@ import { cx } from "../ui/class-names.ts";
 import { Choice } from "../ui/field.tsx";
 import { Tooltip } from "../ui/tooltip.tsx";
 import { Strip } from "./strip.tsx";
+import type { ReplayLog } from "./use-replay-log.ts";
 import { SPEEDS, type Player, type Speed } from "./use-player.ts";
 
 const SPEED_OPTIONS = SPEEDS.map((value) => ({ value, label: `${value}×` }));
@@ -31,8 +32,7 @@ export type Scale = (typeof SCALES)[number]["value"];
 
 interface ScrubberProps {
   readonly player: Player;
-  readonly first: number;
-  readonly last: number;
+  readonly log: ReplayLog;
   readonly stops: Stops;
   readonly timeline: Timeline;
   readonly speed: Speed;
@@ -41,7 +41,8 @@ interface ScrubberProps {
   readonly onScale: (scale: Scale) => void;
 }
 
-export function Scrubber({ player, first, last, stops, timeline, speed, scale, onSpeed, onScale }: ScrubberProps) {
+export function Scrubber({ player, log, stops, timeline, speed, scale, onSpeed, onScale }: ScrubberProps) {
+  const { first, last, isWhole, events } = log;
   const { at, isPlaying, filmMs, seek, seekFilm, toggle } = player;
   const stepTo = (places: readonly number[], step: 1 | -1) => {
     const next = pickStop(places, at, step);
@@ -52,7 +53,7 @@ export function Scrubber({ player, first, last, stops, timeline, speed, scale, o
     if (next !== undefined) onSpeed(next);
   };
   useKeys({
-    play: toggle,
+    play: () => isWhole && toggle(),
     momentBack: () => seek(at - 1),
     momentOn: () => seek(at + 1),
     turnBack: () => stepTo(stops.turns, -1),
@@ -64,7 +65,8 @@ export function Scrubber({ player, first, last, stops, timeline, speed, scale, o
     slower: () => changeSpeed(-1),
     faster: () => changeSpeed(1),
   });
-  const isByTime = scale === "time";
+  // How long the run is can be told when all of it is there.
+  const isByTime = isWhole && scale === "time";
   const where = `event ${formatCount(at)} of ${formatCount(last)}`;
   return (
     <section aria-label="Scrubber" className="shrink-0 border-t border-line bg-surface px-3 py-2 md:px-5">
@@ -72,13 +74,15 @@ export function Scrubber({ player, first, last, stops, timeline, speed, scale, o
         timeline={timeline}
         share={isByTime ? filmMs / Math.max(1, timeline.lengthMs) : (at - first) / Math.max(1, last - first)}
         first={first}
-        scale={scale}
+        last={last}
+        loadedFrom={events[0]?.sandbox_seq ?? first}
+        scale={isByTime ? "time" : "seq"}
         player={player}
       />
       <input
         type="range"
         aria-label={isByTime ? "Time in the run" : "Event in the run"}
-        aria-valuetext={`${where}, ${formatSpan(filmMs)}`}
+        aria-valuetext={isWhole ? `${where}, ${formatSpan(filmMs)}` : where}
         min={isByTime ? 0 : first}
         max={isByTime ? Math.max(1, timeline.lengthMs) : last}
         step={1}
@@ -96,7 +100,13 @@ export function Scrubber({ player, first, last, stops, timeline, speed, scale, o
           />
           <StepButton icon={ChevronLeft} label="Event before" action="momentBack" onClick={() => seek(at - 1)} />
           <Tooltip label={isPlaying ? "Pause" : "Play"} action="play">
-            <Button look="solid" size="icon" aria-label={isPlaying ? "Pause" : "Play"} onClick={toggle}>
+            <Button
+              look="solid"
+              size="icon"
+              aria-label={isPlaying ? "Pause" : "Play"}
+              disabled={!isWhole}
+              onClick={toggle}
+            >
               {isPlaying ? <Pause size={15} /> : <Play size={15} />}
             </Button>
           </Tooltip>
@@ -125,10 +135,12 @@ export function Scrubber({ player, first, last, stops, timeline, speed, scale, o
         >
           {where}{" "}
           <span className="max-sm:hidden">
-            · {formatSpan(filmMs)} of {formatSpan(timeline.lengthMs)}
+            {isWhole
+              ? `· ${formatSpan(filmMs)} of ${formatSpan(timeline.lengthMs)}`
+              : `· reading the run, ${formatCount(log.count)} of ${formatCount(last)} events`}
           </span>
         </p>
-        <Choice label="Scale" value={scale} options={SCALES} onChange={onScale} />
+        {isWhole && <Choice label="Scale" value={scale} options={SCALES} onChange={onScale} />}
         <Choice label="Speed" value={speed} options={SPEED_OPTIONS} onChange={onSpeed} />
       </div>
     </section>

@@ -13,6 +13,9 @@ interface StripProps {
   readonly share: number;
   /** sandbox_seq of the first event. */
   readonly first: number;
+  readonly last: number;
+  /** sandbox_seq of the first event that is there to be drawn. */
+  readonly loadedFrom: number;
   readonly scale: Scale;
   readonly player: Player;
 }
@@ -23,11 +26,14 @@ interface Places {
 }
 
 /** Shares of the width: by time, or by number of events, where many may lie at one time. */
-function toPlaces({ scale, player: { film }, timeline: { lengthMs }, first }: StripProps): Places {
+function toPlaces({ scale, player: { film }, timeline: { lengthMs }, first, last, loadedFrom }: StripProps): Places {
   const byTime = (ms: number) => (lengthMs === 0 ? 0 : ms / lengthMs);
   if (scale === "time") return { start: (span) => byTime(span.from), end: (span) => byTime(span.to) };
-  const last = Math.max(1, film.length - 1);
-  return { start: (span) => (span.seq - first) / last, end: (span) => Math.max(0, eventAtFilm(film, span.to)) / last };
+  const length = Math.max(1, last - first);
+  return {
+    start: (span) => (span.seq - first) / length,
+    end: (span) => (loadedFrom - first + Math.max(0, eventAtFilm(film, span.to))) / length,
+  };
 }
 
 function draw(canvas: HTMLCanvasElement, props: StripProps): void {
@@ -49,7 +55,7 @@ function draw(canvas: HTMLCanvasElement, props: StripProps): void {
   timeline.turns.forEach((turn, n) => {
     pen.fillStyle = colour(n % 2 === 0 ? "--line-strong" : "--line");
     const next = timeline.turns[n + 1];
-    fill(places.start(turn), next === undefined ? 1 : places.start(next), 0, 6);
+    fill(places.start(turn), next === undefined ? places.end({ to: timeline.lengthMs }) : places.start(next), 0, 6);
   });
   pen.fillStyle = colour("--done");
   for (const tool of timeline.tools) bar(tool, 9, 5);
@@ -89,9 +95,9 @@ export function Strip(props: StripProps) {
       onClick={(event) => {
         const box = event.currentTarget.getBoundingClientRect();
         const share = (event.clientX - box.left) / box.width;
-        const { player, scale, timeline, first } = props;
+        const { player, scale, timeline, first, last } = props;
         if (scale === "time") player.seekFilm(share * timeline.lengthMs);
-        else player.seek(first + Math.round(share * (player.film.length - 1)));
+        else player.seek(first + Math.round(share * (last - first)));
       }}
     />
   );

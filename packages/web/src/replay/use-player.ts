@@ -1,9 +1,12 @@
 /** Where in a run somebody stands, and the film that moves on from there. */
-import { eventAtFilm, indexOfSeq, toFilm, type LogEvent } from "@drover/contract/views";
+import { eventAtFilm, indexOfSeq, toFilm } from "@drover/contract/views";
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
+import type { ReplayLog } from "./use-replay-log.ts";
 
 export const SPEEDS = ["1", "4", "16", "60"] as const;
 export type Speed = (typeof SPEEDS)[number];
+
+export type Bounds = Pick<ReplayLog, "events" | "first" | "last">;
 
 /** The address follows at most this often while the film runs. */
 const TOLD_EVERY_MS = 300;
@@ -21,25 +24,25 @@ export interface Player {
 }
 
 interface PlayerOptions {
-  readonly events: readonly LogEvent[];
+  /** Its events may be a part of the run only; the bounds are those of all of it. */
+  readonly log: Bounds;
   /** Of the address; undefined stands for the end, wherever that is. */
   readonly told: number | undefined;
   readonly speed: Speed;
   readonly onMove: (seq: number | undefined) => void;
 }
 
-export function usePlayer({ events, told, speed, onMove }: PlayerOptions): Player {
-  const first = events[0]?.sandbox_seq ?? 0;
-  const last = events.at(-1)?.sandbox_seq ?? 0;
+export function usePlayer({ log, told, speed, onMove }: PlayerOptions): Player {
+  const { events, first, last } = log;
   const film = useMemo(() => toFilm(events), [events]);
   const [own, setOwn] = useState<number | undefined>(told);
   const [isPlaying, setPlaying] = useState(false);
   const at = Math.max(first, Math.min(last, own ?? last));
   const filmMs = film[indexOfSeq(events, at)] ?? 0;
 
-  const latest = useRef({ events, film, onMove, at });
+  const latest = useRef({ log, film, onMove, at });
   useEffect(() => {
-    latest.current = { events, film, onMove, at };
+    latest.current = { log, film, onMove, at };
   });
 
   // The address may be changed from outside: by the back button, or by a link to another moment.
@@ -58,9 +61,8 @@ export function usePlayer({ events, told, speed, onMove }: PlayerOptions): Playe
 
   const seek = useCallback(
     (seq: number) => {
-      const { events: log } = latest.current;
-      const end = log.at(-1)?.sandbox_seq ?? 0;
-      const next = seq >= end ? undefined : Math.max(log[0]?.sandbox_seq ?? 0, seq);
+      const { log: bounds } = latest.current;
+      const next = seq >= bounds.last ? undefined : Math.max(bounds.first, seq);
       setPlaying(false);
       setOwn(next);
       tell(next);
@@ -69,17 +71,16 @@ export function usePlayer({ events, told, speed, onMove }: PlayerOptions): Playe
   );
   const seekFilm = useCallback(
     (ms: number) => {
-      const { events: log, film: reel } = latest.current;
-      const event = log[Math.max(0, eventAtFilm(reel, ms))];
+      const { log: bounds, film: reel } = latest.current;
+      const event = bounds.events[Math.max(0, eventAtFilm(reel, ms))];
       if (event !== undefined) seek(event.sandbox_seq);
     },
     [seek],
   );
   const toggle = useCallback(() => {
-    const { events: log, at: here } = latest.current;
-    const end = log.at(-1)?.sandbox_seq ?? 0;
+    const { log: bounds, at: here } = latest.current;
     setPlaying((was) => {
-      if (!was && here >= end) setOwn(log[0]?.sandbox_seq);
+      if (!was && here >= bounds.last) setOwn(bounds.first);
       return !was;
     });
   }, []);
@@ -87,21 +88,25 @@ export function usePlayer({ events, told, speed, onMove }: PlayerOptions): Playe
   useEffect(() => {
     if (!isPlaying) return;
     let before = performance.now();
-    let ms = latest.current.film[indexOfSeq(latest.current.events, latest.current.at)] ?? 0;
+    // What was shown last may be a frame old when the film ends.
+    let here: number | undefined = latest.current.at;
+    let ms = latest.current.film[indexOfSeq(latest.current.log.events, latest.current.at)] ?? 0;
     let frame = requestAnimationFrame(function step(now) {
-      const { events: log, film: reel } = latest.current;
+      const { log: bounds, film: reel } = latest.current;
       ms += (now - before) * Number(speed);
       before = now;
-      const event = log[eventAtFilm(reel, ms)];
+      const event = bounds.events[eventAtFilm(reel, ms)];
       const isOver = ms >= (reel.at(-1) ?? 0);
-      if (event !== undefined) setOwn(isOver ? undefined : event.sandbox_seq);
+      if (event !== undefined) {
+        here = isOver ? undefined : event.sandbox_seq;
+        setOwn(here);
+      }
       if (isOver) setPlaying(false);
       else frame = requestAnimationFrame(step);
     });
     return () => {
       cancelAnimationFrame(frame);
-      const { events: log, at: here } = latest.current;
-      tell(here >= (log.at(-1)?.sandbox_seq ?? 0) ? undefined : here);
+      tell(here === undefined || here >= latest.current.log.last ? undefined : here);
     };
   }, [isPlaying, speed, tell]);
 
