@@ -54,6 +54,9 @@ async function writeWorker(folder: string): Promise<void> {
 async function writeWeb(folder: string): Promise<void> {
   const { build } = await import("vite");
   await build({ root: join(ROOT, WEB_ROOT), logLevel: "warn", build: { outDir: folder, emptyOutDir: true } });
+  // Beside the page, into which the server writes a run that is taken along.
+  const configFile = join(ROOT, WEB_ROOT, "run-file.config.ts");
+  await build({ configFile, logLevel: "warn", build: { outDir: folder, emptyOutDir: false } });
   await compressFiles(folder);
 }
 
@@ -85,7 +88,7 @@ export const BUNDLES: readonly Bundle[] = [
       "scripts/compress-files.ts",
       CONTRACT,
       "packages/client/src/**/*.{ts,tsx}",
-      `${WEB_ROOT}/{index.html,vite.config.ts}`,
+      `${WEB_ROOT}/{index.html,vite.config.ts,run-file.config.ts}`,
       `${WEB_ROOT}/{src,public}/**/*.*`,
     ],
     write: writeWeb,

@@ -1,6 +1,6 @@
-/** drover archive: one session as a file, checked, and into another server. */
+/** drover archive: one session as a file, checked, and into another server; or as a page that needs none. */
 import { constants, createReadStream, openAsBlob } from "node:fs";
-import { access, open, rename, rm } from "node:fs/promises";
+import { access, open, rename, rm, stat } from "node:fs/promises";
 import { resolve } from "node:path";
 import { takePositionals } from "../arguments.ts";
 import { connect } from "../connection.ts";
@@ -9,29 +9,46 @@ import type { Arguments, Context, Verb } from "../verb.ts";
 
 const refuse = () => new UsageError(`usage: drover ${archive.name} ${archive.usage}`, archive.name);
 
-/** Beside its place until it is whole and was read back: a file of this name is one that can be imported. */
-async function exportOne(context: Context, args: Arguments): Promise<number> {
+/** A page is shown by its reader's browser, so there is nothing to be read back here. */
+async function exportPage(context: Context, args: Arguments): Promise<number> {
   const [, sandbox_id = ""] = takePositionals(archive, args, 2, 2);
-  const target = resolve(context.cwd, args.get("output") ?? `${sandbox_id}.drover.tar`);
-  const answer = await connect(context, args).exportArchive({ params: { sandbox_id } }, { signal: context.signal });
+  const target = resolve(context.cwd, args.get("output") ?? `${sandbox_id}.drover.html`);
+  const answer = await connect(context, args).exportRunFile({ params: { sandbox_id } }, { signal: context.signal });
+  const { size: bytes } = await writeWhole(answer, target, (draft) => stat(draft));
+  context.print(args.has("json") ? JSON.stringify({ file: target, bytes }, null, 2) : target);
+  return EXIT.ok;
+}
+
+/** Beside its place until it is whole and was looked at. */
+async function writeWhole<T>({ body }: Response, target: string, look: (draft: string) => Promise<T>): Promise<T> {
   const draft = `${target}.part`;
   try {
     const file = await open(draft, "w", 0o600);
     try {
-      if (answer.body !== null) for await (const chunk of answer.body) await file.write(chunk);
+      if (body !== null) for await (const chunk of body) await file.write(chunk);
     } finally {
       await file.close();
     }
-    const { readArchive } = await import("@drover/server");
-    const { head, seal, events } = await readArchive(createReadStream(draft));
+    const found = await look(draft);
     await rename(draft, target);
-    if (args.has("json")) context.print(JSON.stringify({ file: target, events, head, seal }, null, 2));
-    else context.print(`${target}\n${events} events, head ${head}`);
-    return EXIT.ok;
+    return found;
   } catch (error) {
     await rm(draft, { force: true });
     throw error;
   }
+}
+
+/** Read back before it has its name: a file of this name is one that can be imported. */
+async function exportOne(context: Context, args: Arguments): Promise<number> {
+  if (args.has("html")) return exportPage(context, args);
+  const [, sandbox_id = ""] = takePositionals(archive, args, 2, 2);
+  const target = resolve(context.cwd, args.get("output") ?? `${sandbox_id}.drover.tar`);
+  const answer = await connect(context, args).exportArchive({ params: { sandbox_id } }, { signal: context.signal });
+  const { readArchive } = await import("@drover/server");
+  const { head, seal, events } = await writeWhole(answer, target, (draft) => readArchive(createReadStream(draft)));
+  if (args.has("json")) context.print(JSON.stringify({ file: target, events, head, seal }, null, 2));
+  else context.print(`${target}\n${events} events, head ${head}`);
+  return EXIT.ok;
 }
 
 async function read(context: Context, args: Arguments) {
@@ -89,10 +106,11 @@ const DEEDS: Readonly<Record<string, (context: Context, args: Arguments) => Prom
 export const archive: Verb = {
   name: "archive",
   summary: "A session as one file: export it, verify it, import it elsewhere.",
-  usage: "export <id> | verify <file> | import <file>",
+  usage: "export <id> [--html] | verify <file> | import <file>",
   isRemote: true,
   flags: [
     { name: "output", short: "o", value: "path", doc: "With export: where to write it (<id>.drover.tar)." },
+    { name: "html", doc: "With export: one page that any browser shows without a server (<id>.drover.html)." },
     { name: "head", value: "hash", doc: "With verify: the head that was written down when it was made." },
     { name: "project", value: "id", doc: "With import: the project it is to belong to." },
   ],

@@ -14,6 +14,14 @@ export const archiveEndpoints = {
     summary: "The session as one file.",
     params: z.object({ sandbox_id: SandboxId }),
   }),
+  exportRunFile: endpoint({
+    method: "GET",
+    path: "/sandboxes/:sandbox_id/run-file",
+    access: "person",
+    verb: "operate",
+    summary: "The run as one HTML file that shows any moment of it without a server.",
+    params: z.object({ sandbox_id: SandboxId }),
+  }),
   /** Named by its own hash: sent twice it is there once. */
   importArchive: endpoint({
     method: "PUT",

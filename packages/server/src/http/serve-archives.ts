@@ -2,6 +2,7 @@
 import { Readable } from "node:stream";
 import type { archiveEndpoints } from "@drover/contract";
 import { applyRetention } from "../app/apply-retention.ts";
+import { exportRunFile } from "../app/archive/export-run-file.ts";
 import { exportSession } from "../app/archive/export-session.ts";
 import { importSession } from "../app/archive/import-session.ts";
 import { pickProject } from "../app/manage-projects.ts";
@@ -14,6 +15,16 @@ export const archiveHandlers: Pick<Handlers, keyof typeof archiveEndpoints> = {
     const { name, chunks } = await exportSession(deps, person(context), params.sandbox_id, signal);
     void reply
       .type("application/x-tar")
+      .header("content-disposition", `attachment; filename="${name}"`)
+      .header("cache-control", "no-store");
+    return Readable.from(chunks);
+  },
+  exportRunFile: async (context, { params }) => {
+    const { deps, reply, signal } = context;
+    const { name, chunks } = await exportRunFile(deps, person(context), params.sandbox_id, signal);
+    // To be kept, never to be shown from here: what it holds came from a sandbox.
+    void reply
+      .type("text/html; charset=utf-8")
       .header("content-disposition", `attachment; filename="${name}"`)
       .header("cache-control", "no-store");
     return Readable.from(chunks);

@@ -1,5 +1,11 @@
 /** What an agent prints is hostile until shown otherwise: it is text, and the page asks nobody for anything because of it. */
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { expect } from "vitest";
+import { findViolations } from "./axe.ts";
+import { say } from "./fake-worker.ts";
 import { eventually, openRun, TALL, test } from "./browser.ts";
 
 const EVIL = "https://evil.example/?leak=1";
@@ -55,4 +61,76 @@ test("markup, images, links, terminal sequences and file names of an agent do no
   await page.goto(`${product.url}/sandboxes`);
   await eventually(() => page.getByRole("listitem").filter({ hasText: "as a title" }).count()).toBe(1);
   expect(await page.evaluate(() => "hacked" in window)).toBe(false);
+});
+
+const ENDINGS = `</script><script>window.hacked=1</script><!--<script>--></style></title>\u2028 ${ATTACK}`;
+
+test("a run taken along as a page is shown from the disk at any moment: nothing in it runs, and nobody is asked", async ({
+  page,
+  product,
+  chrome,
+  worker,
+}) => {
+  const event = (event_type: string, event_data: Record<string, unknown>) => ({ event_type, event_data });
+  await worker.post(
+    say(ENDINGS, 1),
+    event("agent.tool_use", { tool: "Bash", tool_use_id: "t1", turn: 1, input: { command: `echo '${ENDINGS}'` } }),
+    event("agent.tool_result", { tool_use_id: "t1", turn: 1, result: `${ENDINGS} printed` }),
+    event("agent.file_edited", {
+      turn: 2,
+      file_path: `src/${ATTACK}.ts`,
+      change_type: "modified",
+      lines_added: 1,
+      lines_removed: 0,
+      full_diff: `@@ -1,1 +1,2 @@\n context\n+${ENDINGS}\n`,
+    }),
+    event("agent.permission_requested", { request_id: "p1", question: ENDINGS, tool: "Bash" }),
+    say(`![pixel](${EVIL}) the last word`, 2),
+  );
+  await openRun(page, product, worker, "?tab=details");
+  const coming = page.waitForEvent("download");
+  await page.getByRole("link", { name: "Download page" }).click();
+  const download = await coming;
+  expect(download.suggestedFilename()).toBe(`${worker.id}.drover.html`);
+  const folder = await mkdtemp(join(tmpdir(), "drover-run-file-"));
+  const context = await chrome.newContext();
+  try {
+    const file = join(folder, "run.html");
+    await download.saveAs(file);
+    const text = await readFile(file, "utf8");
+    expect(text.match(/<script/g)).toHaveLength(2);
+    expect(text).not.toContain("<script>window.hacked");
+    const said: string[] = [];
+    context.on("console", (message) => said.push(message.text()));
+    context.on("weberror", (error) => said.push(error.error().message));
+    const asked: string[] = [];
+    context.on("request", (request) => asked.push(request.url()));
+    const offline = await context.newPage();
+    const address = pathToFileURL(file).href;
+    await offline.goto(address);
+    await offline.getByText("the last word").waitFor();
+    await offline.getByText("image not loaded: pixel").waitFor();
+    await offline.getByRole("button", { name: "Terminal" }).click();
+    await offline.getByTestId("moment-terminal").getByText("printed").waitFor();
+    await offline.getByRole("button", { name: "Changes" }).click();
+    await offline
+      .getByRole("table", { name: /^Diff of/ })
+      .first()
+      .waitFor();
+    expect(await findViolations(offline)).toEqual([]);
+    // As of an earlier moment, by the slider and by the address.
+    const seq = (await offline.locator("article[data-kind=message]").first().getAttribute("data-seq")) ?? "";
+    await offline.getByRole("slider", { name: "Event in the run" }).fill(seq);
+    await offline.getByText("No file had changed at this moment.").waitFor();
+    expect(await offline.getByText("the last word").count()).toBe(0);
+    await eventually(() => new URL(offline.url()).hash).toBe(`#at=${seq}`);
+    await offline.reload();
+    await eventually(() => offline.getByTestId("replay").getAttribute("data-at")).toBe(seq);
+    expect(await offline.evaluate(() => "hacked" in window)).toBe(false);
+    expect(asked.map((url) => url.split("#", 1)[0]).filter((url) => url !== address && url !== "data:,")).toEqual([]);
+    expect(said).toEqual([]);
+  } finally {
+    await context.close();
+    await rm(folder, { recursive: true });
+  }
 });

@@ -269,17 +269,28 @@ function Egress({ sandbox, events }: DetailsTabProps) {
 
 /** The browser itself reads it, however long it is. */
 const Archive = ({ sandboxId }: { readonly sandboxId: string }) => (
-  <div className="flex flex-wrap items-center gap-x-4 gap-y-2 px-4 py-3">
-    <p className="min-w-0 flex-1 basis-60 text-xs text-pretty text-ink-2">
+  <div className="grid grid-cols-[1fr_auto] items-center gap-x-4 gap-y-3 px-4 py-3 max-md:grid-cols-1">
+    <p className="text-xs text-pretty text-ink-2">
       One file with the log, everything said, every diff, the artifacts and the workspace: for another server, a
       colleague, or later. Secrets are masked.
     </p>
     <a
       href={`${API_BASE}/sandboxes/${encodeURIComponent(sandboxId)}/archive`}
       download={`${sandboxId}.drover.tar`}
-      className="inline-flex h-7 items-center gap-1.5 rounded-md border border-line-strong bg-raised px-2.5 text-xs font-medium hover:bg-hover max-md:h-9"
+      className="inline-flex h-7 items-center justify-center gap-1.5 rounded-md border border-line-strong bg-raised px-2.5 text-xs font-medium hover:bg-hover max-md:h-11"
     >
       <ArrowDownToLine size={13} aria-hidden /> Download archive
+    </a>
+    <p className="text-xs text-pretty text-ink-2">
+      Or one page that any browser shows without a server: every moment of the run, its feed, commands and diffs.
+      Secrets are masked.
+    </p>
+    <a
+      href={`${API_BASE}/sandboxes/${encodeURIComponent(sandboxId)}/run-file`}
+      download={`${sandboxId}.drover.html`}
+      className="inline-flex h-7 items-center justify-center gap-1.5 rounded-md border border-line-strong bg-raised px-2.5 text-xs font-medium hover:bg-hover max-md:h-11"
+    >
+      <ArrowDownToLine size={13} aria-hidden /> Download page
     </a>
   </div>
 );

@@ -4,7 +4,6 @@ import { indexOfSeq, listStops, ReplayTrack, rowOfSeq, toTimeline, type FeedView
 import { useQuery } from "@tanstack/react-query";
 import { FolderTree, GitFork, ListTree, Link2, MessageSquareText, SquareTerminal } from "lucide-react";
 import { lazy, Suspense, useCallback, useMemo, useState } from "react";
-import { formatCount } from "../data/format.ts";
 import { useRun } from "../data/use-run.ts";
 import { Feed } from "../feed/feed.tsx";
 import { FullDiff } from "../feed/full-diff.tsx";
@@ -74,7 +73,7 @@ interface LoadedProps extends ReplayProps {
 }
 
 function Loaded({ sandbox, search, onChange, mayOperate, log, live }: LoadedProps) {
-  const { events, isWhole, first, last } = log;
+  const { events, isWhole, last } = log;
   const [track] = useState(() => new ReplayTrack());
   const [openness] = useState(() => new Openness());
   const [isForking, setForking] = useState(false);

@@ -164,6 +164,14 @@ test("a workspace that holds a secret does not leave; the command exports, verif
     expect(session.workspace_withheld).toBe("a file of the workspace holds a secret");
     expect(files.some(({ path }) => path === "workspace.bundle")).toBe(false);
     expect(bytes.includes(KEY)).toBe(false);
+    const page = join(folder, "a.html");
+    expect(await runBinary(server, "archive", "export", run, "--html", "-o", page)).toMatchObject({ code: 0 });
+    const [, json = ""] =
+      /<script type="application\/json" id="run">(.*?)<\/script>/s.exec(await readFile(page, "utf8")) ?? [];
+    const shown = JSON.parse(json);
+    expect(shown.sandbox.id).toBe(run);
+    expect(shown.events).toHaveLength(events);
+    expect(json).not.toContain(KEY);
     const checked = await runBinary({ url: "http://127.0.0.1:1" }, "archive", "verify", file, "--head", head);
     expect(checked).toMatchObject({ code: 0 });
     expect(checked.out).toContain(`${events} events`);

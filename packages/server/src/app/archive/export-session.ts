@@ -4,19 +4,10 @@ import { createReadStream } from "node:fs";
 import { mkdtemp, open, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createSecretMask, mapTexts, type SecretMask } from "@drover/core";
-import {
-  AppError,
-  ArtifactId,
-  type JsonObject,
-  OPTIONS,
-  type Option,
-  type OptionName,
-  type SandboxId,
-} from "@drover/contract";
+import { mapTexts, type SecretMask } from "@drover/core";
+import { AppError, ArtifactId, type JsonObject, type SandboxId } from "@drover/contract";
 import { listArtifacts, listSession } from "../../store/archive.ts";
 import { insertAudit } from "../../store/audit.ts";
-import { listUpstreams } from "../../store/model-settings.ts";
 import { loadSandbox, type SandboxRow } from "../../store/sandboxes.ts";
 import type { Person } from "../credential.ts";
 import type { Deps } from "../deps.ts";
@@ -37,30 +28,11 @@ import {
   toPart,
   VERSION,
 } from "./format.ts";
+import { toMask } from "./session-mask.ts";
 import { END, writeEntry } from "./tar.ts";
 
 const PAGE = 500;
 const DIFF_BYTES = 2 * 1024 * 1024;
-const SECRET_NAME = /KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL/i;
-
-/** What this server knows to be secret: its settings, the keys of its models, and variables that are called so. */
-async function toMask(deps: Deps, { spec }: SandboxRow): Promise<SecretMask> {
-  const settings = (Object.keys(OPTIONS) as OptionName[]).flatMap((name) => {
-    const value = (OPTIONS[name] as Option).secret === true ? deps.config[name] : undefined;
-    return typeof value === "string" ? value.split(",") : [];
-  });
-  const keys = (await listUpstreams(deps.db)).flatMap(({ sealed_key: sealed }) => {
-    try {
-      return sealed === null ? [] : [deps.vault.open(sealed)];
-    } catch {
-      return []; // expected: sealed with another key, so that nobody here could have told it
-    }
-  });
-  const env = Object.entries((spec["env"] ?? {}) as Readonly<Record<string, unknown>>).flatMap(([name, value]) =>
-    SECRET_NAME.test(name) && typeof value === "string" ? [value] : [],
-  );
-  return createSecretMask([...settings, ...keys, ...env]);
-}
 
 interface KeptArtifact {
   readonly id: string;
