@@ -146,6 +146,8 @@ export interface CompareSearch {
   readonly align?: "turn" | "order" | "time" | "file";
   /** The file whose two versions are compared. */
   readonly file?: string;
+  /** The form of a new race is open. */
+  readonly race?: true;
 }
 
 export const parseCompareSearch = (given: Given): CompareSearch =>
@@ -154,6 +156,7 @@ export const parseCompareSearch = (given: Given): CompareSearch =>
     b: readText(given["b"]),
     align: readOne(given["align"], ["turn", "order", "time", "file"]),
     file: readText(given["file"]),
+    race: given["race"] === true ? true : undefined,
   });
 
 const WORK_VIEWS = ["board", "graph", "list"] as const;

@@ -1,22 +1,25 @@
 /** Two runs side by side: what each did turn by turn, where they part, and what they left. */
-import type { Moment, MomentFile, Sandbox } from "@drover/contract";
+import { TERMINAL_SANDBOX_STATES, type Moment, type MomentFile, type Sandbox } from "@drover/contract";
 import {
   compareByFile,
   compareRuns,
+  toActivityLine,
   toTurns,
   type Comparison,
   type RunTurn,
   type TurnPair,
 } from "@drover/contract/views";
+import type { LogEvent } from "@drover/client";
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
-import { ArrowRightLeft, Split } from "lucide-react";
+import { ArrowRightLeft, Flag, Split } from "lucide-react";
 import { lazy, Suspense, useEffect, useMemo, type ReactNode } from "react";
 import { VList } from "virtua";
 import { TopBar } from "../app/top-bar-slot.tsx";
 import { formatCost, formatCount, formatDuration, formatSpan, plural } from "../data/format.ts";
 import { sandboxesQuery, sandboxQuery } from "../data/queries.ts";
 import { toTitle } from "../data/sandbox-title.ts";
+import { useMay } from "../data/use-may.ts";
 import { useRun } from "../data/use-run.ts";
 import { momentQuery } from "../replay/queries.ts";
 import { useSettled } from "../replay/use-settled.ts";
@@ -26,9 +29,11 @@ import { cx } from "../ui/class-names.ts";
 import { Choice } from "../ui/field.tsx";
 import { Problem } from "../ui/problem.tsx";
 import { Select } from "../ui/select.tsx";
-import { StateBadge } from "../ui/state-badge.tsx";
+import { ChooseWinner, Winner } from "./choose-winner.tsx";
 import { FilePairs } from "./file-pairs.tsx";
+import { Head } from "./head.tsx";
 
+const RaceDialog = lazy(() => import("./race-dialog.tsx").then((module) => ({ default: module.RaceDialog })));
 const TwoVersions = lazy(() => import("./two-versions.tsx").then((module) => ({ default: module.TwoVersions })));
 
 const ALIGNS = [
@@ -39,6 +44,8 @@ const ALIGNS = [
 ] as const;
 const FOLDED_EVERY_MS = 1_000;
 const ACTIONS_SHOWN = 12;
+/** How often it is asked how two runs stand that are not over. */
+const STANDING_EVERY_MS = 2_000;
 
 export function ComparePage() {
   const search = parseCompareSearch(useSearch({ from: "/inside/compare" }));
@@ -48,13 +55,27 @@ export function ComparePage() {
   useEffect(() => {
     document.title = "Compare · Drover";
   }, []);
+  const mayOperate = useMay("operate");
   const { a, b, align = "turn" } = search;
   return (
     <div className="flex h-full min-h-0 flex-col">
       <TopBar>
         <h1 className="text-base font-semibold tracking-tight">Compare</h1>
         <span className="flex-1" />
+        {mayOperate && (
+          <Button size="small" onClick={() => change({ race: true })}>
+            <Flag size={13} /> Race two agents
+          </Button>
+        )}
       </TopBar>
+      <Suspense>
+        {mayOperate && search.race === true && (
+          <RaceDialog
+            onClose={() => change({ race: undefined })}
+            onStart={(pair) => void navigate({ search: pair, replace: true })}
+          />
+        )}
+      </Suspense>
       <div className="flex flex-wrap items-end gap-3 border-b border-line px-3 py-3 md:px-5">
         <PickRun label="Run A" value={a} onChange={(id) => change({ a: id })} />
         <Button size="icon" aria-label="Swap the runs" onClick={() => change({ a: b, b: a })} className="mb-1">
@@ -73,7 +94,7 @@ export function ComparePage() {
       </div>
       {a === undefined || b === undefined ? (
         <div className="grid min-h-0 flex-1 place-items-center p-6 text-sm text-ink-3">
-          Choose two runs to see where they part.
+          Choose two runs to see where they part, or race two agents on one task.
         </div>
       ) : (
         <Both key={`${a} ${b}`} a={a} b={b} align={align} file={search.file} onFile={(file) => change({ file })} />
@@ -114,6 +135,7 @@ function PickRun({ label, value, onChange }: PickRunProps) {
 interface Side {
   readonly sandbox: Sandbox | undefined;
   readonly turns: readonly RunTurn[];
+  readonly move: string | undefined;
   readonly end: Moment | undefined;
   /** What it left is being read. */
   readonly isEndLoading: boolean;
@@ -122,21 +144,32 @@ interface Side {
 }
 
 function useSide(sandboxId: string): Side {
-  const sandbox = useQuery(sandboxQuery(sandboxId));
+  const sandbox = useQuery({
+    ...sandboxQuery(sandboxId),
+    refetchInterval: ({ state }) =>
+      state.data !== undefined && TERMINAL_SANDBOX_STATES.has(state.data.state) ? false : STANDING_EVERY_MS,
+  });
   const { run } = useRun(sandboxId);
   const slow = useSettled(run, FOLDED_EVERY_MS);
   const turns = useMemo(() => toTurns(slow.view.rows, slow.log?.events ?? []), [slow]);
   const last = slow.log?.events.findLast((event) => event.event_type === "workspace.checkpoint")?.seq;
+  const move = useMemo(() => findMove(slow.log?.events ?? []), [slow]);
   const end = useQuery({ ...momentQuery(sandboxId, last ?? 0), enabled: last !== undefined });
   return {
     sandbox: sandbox.data,
     turns,
+    move: sandbox.data?.state === "running" ? move : undefined,
     end: end.data,
     isEndLoading: end.isLoading,
     // The rows come a moment after the log.
     isLoading: slow.log?.isLoading ?? true,
     error: sandbox.error ?? run.log?.error,
   };
+}
+
+function findMove(events: readonly LogEvent[]): string | undefined {
+  const last = events.findLast((event) => toActivityLine(event) !== null);
+  return last === undefined ? undefined : (toActivityLine(last) ?? undefined);
 }
 
 interface BothProps {
@@ -156,6 +189,7 @@ function Both({ a, b, align, file, onFile }: BothProps) {
     [left.turns, right.turns, align],
   );
   const files = useMemo(() => compareFiles(left.end, right.end), [left.end, right.end]);
+  const mayOperate = useMay("operate");
   const error = left.error ?? right.error;
   if (error !== undefined && error !== null)
     return (
@@ -168,9 +202,14 @@ function Both({ a, b, align, file, onFile }: BothProps) {
   return (
     <div className="flex min-h-0 flex-1 flex-col">
       <div className="grid shrink-0 grid-cols-2 border-b border-line max-md:text-xs">
-        <Head sandbox={left.sandbox} turns={left.turns} other={right.turns} />
-        <Head sandbox={right.sandbox} turns={right.turns} other={left.turns} isRight />
+        <Head sandbox={left.sandbox} turns={left.turns} other={right.turns} move={left.move}>
+          {mayOperate && <ChooseWinner name="A" winner={left.sandbox} loser={right.sandbox} />}
+        </Head>
+        <Head sandbox={right.sandbox} turns={right.turns} other={left.turns} move={right.move} isRight>
+          {mayOperate && <ChooseWinner name="B" winner={right.sandbox} loser={left.sandbox} />}
+        </Head>
       </div>
+      <Winner a={left.sandbox} b={right.sandbox} />
       <Outcome compared={compared} files={files} isReading={left.isEndLoading || right.isEndLoading} onFile={onFile} />
       {align === "file" ? (
         <FilePairs a={a} b={b} pairs={compareByFile(left.turns, right.turns)} differing={files} onFile={onFile} />
@@ -188,78 +227,6 @@ function Both({ a, b, align, file, onFile }: BothProps) {
         )}
       </Suspense>
     </div>
-  );
-}
-
-const sum = (turns: readonly RunTurn[], read: (turn: RunTurn) => number) =>
-  turns.reduce((total, turn) => total + read(turn), 0);
-
-function Head({
-  sandbox,
-  turns,
-  other,
-  isRight = false,
-}: {
-  readonly sandbox: Sandbox;
-  readonly turns: readonly RunTurn[];
-  readonly other: readonly RunTurn[];
-  readonly isRight?: boolean;
-}) {
-  const figures = [
-    { name: "turns", own: turns.length, theirs: other.length, show: formatCount },
-    {
-      name: "cost",
-      own: sum(turns, (turn) => turn.costUsd),
-      theirs: sum(other, (turn) => turn.costUsd),
-      show: formatCost,
-    },
-    {
-      name: "time",
-      own: sum(turns, (turn) => turn.durationMs),
-      theirs: sum(other, (turn) => turn.durationMs),
-      show: formatSpan,
-    },
-    {
-      name: "errors",
-      own: sum(turns, (turn) => turn.errors),
-      theirs: sum(other, (turn) => turn.errors),
-      show: formatCount,
-    },
-  ];
-  const added = sum(turns, (turn) => turn.added);
-  const removed = sum(turns, (turn) => turn.removed);
-  return (
-    <section
-      aria-label={isRight ? "Run B" : "Run A"}
-      className={cx("min-w-0 px-3 py-2.5 md:px-5", isRight && "border-l border-line")}
-    >
-      <div className="flex flex-wrap items-center gap-2">
-        <StateBadge state={sandbox.state} />
-        <Link
-          to="/sandboxes/$sandboxId"
-          params={{ sandboxId: sandbox.id }}
-          className="min-w-0 truncate text-sm font-semibold underline-offset-2 hover:underline"
-        >
-          {toTitle(sandbox)}
-        </Link>
-        <span className="font-mono text-2xs text-ink-3">{sandbox.runtime ?? sandbox.provider}</span>
-      </div>
-      <dl className="mt-1.5 flex flex-wrap gap-x-4 gap-y-1 text-xs text-ink-3 tabular-nums">
-        {figures.map(({ name, own, theirs, show }) => (
-          <div key={name} className="flex items-baseline gap-1">
-            <dt>{name}</dt>
-            <dd className={cx("font-semibold", own < theirs ? "text-live-ink" : "text-ink-2")}>{show(own)}</dd>
-          </div>
-        ))}
-        <div className="flex items-baseline gap-1">
-          <dt>lines</dt>
-          <dd className="font-semibold">
-            <span className="text-live-ink">+{formatCount(added)}</span>{" "}
-            <span className="text-fail-ink">−{formatCount(removed)}</span>
-          </dd>
-        </div>
-      </dl>
-    </section>
   );
 }
 
