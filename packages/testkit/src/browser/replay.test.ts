@@ -1,5 +1,6 @@
 /** Any moment of a run: files as git has them, the moment in the address, forks, links for others, two runs side by side. */
 import { execFileSync } from "node:child_process";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createClient } from "@drover/client";
 import type { StoredEvent } from "@drover/contract";
@@ -259,4 +260,76 @@ test("two runs stand turn beside turn, and the page says where they part and whi
   await page.keyboard.press("Escape");
   await page.getByRole("button", { name: "Swap the runs" }).click();
   await eventually(() => new URL(page.url()).searchParams.get("a")).toBe(other.id);
+});
+
+test("two agents race on one task before one's eyes; one is chosen, and the other ends after a question", async ({
+  page,
+  product,
+  complaints,
+}) => {
+  // An agent that is not here.
+  complaints.allow(/status of 422/);
+  await page.goto(`${product.url}/compare`);
+  await page.getByRole("button", { name: "Race two agents" }).click();
+  const dialog = page.getByRole("dialog", { name: "Race two agents" });
+  await dialog.getByRole("textbox", { name: "What should be done?" }).fill("Who is first?");
+  // One of the two cannot start: then neither does.
+  await dialog.getByRole("combobox", { name: "Agent A" }).selectOption("scripted");
+  await dialog.getByRole("combobox", { name: "Agent B" }).selectOption("codex");
+  await dialog.getByRole("button", { name: "Start both" }).click();
+  await dialog.getByText("The race was not started").waitFor();
+  await dialog.getByRole("combobox", { name: "Agent B" }).selectOption("scripted");
+  await dialog.getByText("Both are the same").waitFor();
+  expect(await findViolations(page)).toEqual([]);
+  await dialog.getByRole("button", { name: "Start both" }).click();
+  const [a, b] = [page.getByRole("region", { name: "Run A" }), page.getByRole("region", { name: "Run B" })];
+  // Both are watched while they work.
+  await a.getByTestId("last-move").waitFor();
+  await b.getByTestId("last-move").waitFor();
+  await page.getByRole("table", { name: "Turns of both runs" }).getByRole("row").first().waitFor();
+  const pair = new URL(page.url()).searchParams;
+  expect(pair.has("race")).toBe(false);
+  await a.getByRole("button", { name: "Choose A" }).click();
+  await page.getByRole("alertdialog").getByRole("button", { name: "Cancel" }).click();
+  await b.locator("[data-state=running]").waitFor();
+  await a.getByRole("button", { name: "Choose A" }).click();
+  await page.getByRole("alertdialog", { name: "Choose A, and end B?" }).getByRole("button", { name: "End B" }).click();
+  await b.locator("[data-state=terminated]").waitFor();
+  await page.getByText("A was chosen.", { exact: false }).first().waitFor();
+  const client = createClient({ baseUrl: product.url, token: ADMIN_TOKEN });
+  const read = (name: string) => client.getSandbox({ params: { sandbox_id: pair.get(name) ?? "" } });
+  const [one, other] = [await read("a"), await read("b")];
+  expect({ one: one.state === "terminated", other: other.state }).toEqual({ one: false, other: "terminated" });
+  expect(one.labels["race"]).toBe(other.labels["race"]);
+  expect(one.prompt).toBe(other.prompt);
+  // The one that was started before the other could not be is no longer there to cost anything.
+  const { items } = await client.listSandboxes({ query: { q: "Who is first?" } });
+  expect(items.filter(({ state }) => state !== "terminated").map(({ id }) => id)).toEqual([one.id]);
+  await client.terminateSandbox({ params: { sandbox_id: one.id } });
+});
+
+test("an archive is brought in by the page, where it is a run to be read and replayed; half a file is refused", async ({
+  page,
+  product,
+}) => {
+  const { id, events } = await theRun(product);
+  await page.goto(`${product.url}/sandboxes/${id}?tab=details`);
+  const coming = page.waitForEvent("download");
+  await page.getByRole("link", { name: "Download archive" }).click();
+  const path = await (await coming).path();
+  await page.goto(`${product.url}/sandboxes`);
+  await page.getByRole("button", { name: "Bring in an archive" }).waitFor();
+  const field = page.getByTestId("archive-file");
+  const bytes = await readFile(path);
+  await field.setInputFiles({ name: "half.tar", mimeType: "application/x-tar", buffer: bytes.subarray(0, 20_000) });
+  await page.getByText(/Not brought in: This file is no archive of Drover/).waitFor();
+  await field.setInputFiles(path);
+  await page.waitForURL((url) => /^\/sandboxes\/drover-[^/]+$/.test(url.pathname) && !url.pathname.endsWith(id));
+  await page.getByText("The run is here, with everything it brought along").waitFor();
+  await page.getByRole("feed").getByText("I am done.").waitFor();
+  await eventually(async () => Number(await page.getByTestId("feed").getAttribute("data-head"))).toBeGreaterThanOrEqual(
+    events.length,
+  );
+  await page.getByRole("link", { name: "Replay" }).click();
+  await page.locator("button[data-path='src/app.ts']").waitFor();
 });
