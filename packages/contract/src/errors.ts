@@ -71,6 +71,7 @@ export const ERRORS = {
   "message.illegal_transition": { status: 409, retry: false, title: "The message cannot change to this state" },
   "model.not_configured": { status: 422, retry: false, title: "No model of this vendor is connected" },
   "model.not_allowed": { status: 403, retry: false, title: "This model is not allowed here" },
+  "model.timed_out": { status: 504, retry: true, title: "The model's vendor was silent for too long" },
   "model.unavailable": { status: 502, retry: true, title: "The model's vendor does not answer" },
   "budget.exceeded": { status: 402, retry: false, title: "The budget is used up" },
   "budget.busy": { status: 429, retry: true, title: "What is left of the budget is held for calls under way" },

@@ -66,6 +66,20 @@ export const MODEL_OPTIONS = {
     fallback: "32",
     doc: "The largest model request in MiB.",
   },
+  modelRequestSilenceSeconds: {
+    env: "DROVER_MODEL_REQUEST_SILENCE_SECONDS",
+    yaml: "models.request_silence_seconds",
+    schema: z.coerce.number().positive().max(100),
+    fallback: "30",
+    doc: "How long the next piece of a model request may take to come, before it is refused.",
+  },
+  modelSilenceSeconds: {
+    env: "DROVER_MODEL_SILENCE_SECONDS",
+    yaml: "models.silence_seconds",
+    schema: z.coerce.number().positive().max(86_400),
+    fallback: "600",
+    doc: "How long a vendor may say nothing, before its first word or between two, until the call is given up. Models think for minutes.",
+  },
   budgetWarnShare: {
     env: "DROVER_BUDGET_WARN_SHARE",
     yaml: "models.budget_warn_share",

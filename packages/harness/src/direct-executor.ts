@@ -133,6 +133,7 @@ export function createDirectExecutor(options: DirectOptions): Executor {
     const passage = openModelPassage({
       upstreams: toUpstreams(config),
       bodyLimitBytes: config.modelBodyMb * MEBIBYTE,
+      silenceMs: config.modelSilenceSeconds * 1_000,
       budgetUsd: options.budgetUsd,
       onUsage: (data) => desk.append("agent.usage", { turn, ...data }),
     });

@@ -66,6 +66,8 @@ export interface ModelPassage {
 export interface PassageOptions {
   readonly upstreams: Upstreams;
   readonly bodyLimitBytes: number;
+  /** How long a vendor may say nothing. */
+  readonly silenceMs: number;
   readonly budgetUsd: number | undefined;
   /** Told before the last word of an answer is handed on. */
   readonly onUsage: (data: JsonObject) => void;
@@ -98,8 +100,9 @@ async function write(response: ServerResponse, chunks: AsyncIterable<Uint8Array>
   }
 }
 
-export function openModelPassage({ upstreams, bodyLimitBytes, budgetUsd, onUsage }: PassageOptions): ModelPassage {
-  const vendor = openHttpVendors();
+export function openModelPassage(options: PassageOptions): ModelPassage {
+  const { upstreams, bodyLimitBytes, silenceMs, budgetUsd, onUsage } = options;
+  const vendor = openHttpVendors({ silenceMs });
   let spentUsd = 0;
   let isPriced = true;
 

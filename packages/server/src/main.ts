@@ -270,7 +270,8 @@ async function openServer(options: ServerOptions, cleanup: ReturnType<typeof ope
   const vault = await openVault(storage, config.secretKey);
   const rule = { toFacts: toCassetteFacts, pick: pickRecorded };
   const isRecording = config.cassette !== undefined && config.cassetteMode === "record";
-  const vendor = isRecording ? openRecorder(config.cassette, openHttpVendors(), rule) : openHttpVendors();
+  const overHttp = openHttpVendors({ silenceMs: config.modelSilenceSeconds * 1_000 });
+  const vendor = isRecording ? openRecorder(config.cassette, overHttp, rule) : overHttp;
   const cassettes = openCassettes(join(PACKAGES, "server/cassettes"), rule);
   const models = openModels({ db, clock, config, vault, vendor, cassettes });
   cleanup.add(async () => {

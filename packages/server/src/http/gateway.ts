@@ -8,7 +8,7 @@ import type { Deps } from "../app/deps.ts";
 import { resolvePrincipal } from "./authorise.ts";
 import { type BodyRoom, createBodyRoom } from "./body-room.ts";
 import { toAppError, toProblem } from "./problem.ts";
-import { toVendorProblem } from "./vendor-problem.ts";
+import { toVendorEvent, toVendorProblem } from "./vendor-problem.ts";
 
 const MEBIBYTE = 1024 * 1024;
 const PREFIX = `${API_BASE}/gateway/`;
@@ -31,20 +31,42 @@ async function requireSandbox(deps: Deps, request: FastifyRequest): Promise<Work
   return principal;
 }
 
-async function readBody(request: FastifyRequest, limit: number, take: (bytes: number) => boolean): Promise<Buffer> {
+interface BodyLimits {
+  readonly bytes: number;
+  readonly silenceMs: number;
+  readonly take: (bytes: number) => boolean;
+}
+
+async function readBody({ raw, headers }: FastifyRequest, limits: BodyLimits): Promise<Buffer> {
+  const { bytes: limit, silenceMs, take } = limits;
   const refuse = () =>
     new AppError("request.too_large", `a model request has at most ${limit} bytes (DROVER_MODEL_BODY_MB)`);
-  if (Number(request.headers["content-length"] ?? 0) > limit) throw refuse();
+  if (Number(headers["content-length"] ?? 0) > limit) throw refuse();
   const chunks: Buffer[] = [];
   let size = 0;
-  for await (const chunk of request.raw as AsyncIterable<Buffer>) {
-    size += chunk.length;
-    if (size > limit) throw refuse();
-    if (!take(chunk.length))
-      throw new AppError("request.rate_limited", "there are too many large model requests under way", {
-        retryAfterSeconds: 1,
-      });
-    chunks.push(chunk);
+  const silent = Promise.withResolvers<never>();
+  silent.promise.catch(() => undefined); // nobody may wait when it is told
+  const timer = setTimeout(
+    () => silent.reject(new AppError("request.timed_out", `the next piece did not come within ${silenceMs / 1_000} s`)),
+    silenceMs,
+  );
+  // A refusal still goes out over the connection.
+  const pieces: AsyncIterator<Buffer> = raw.iterator({ destroyOnReturn: false });
+  try {
+    for (;;) {
+      const next = await Promise.race([pieces.next(), silent.promise]);
+      if (next.done === true) break;
+      timer.refresh();
+      size += next.value.length;
+      if (size > limit) throw refuse();
+      if (!take(next.value.length))
+        throw new AppError("request.rate_limited", "there are too many large model requests under way", {
+          retryAfterSeconds: 1,
+        });
+      chunks.push(next.value);
+    }
+  } finally {
+    clearTimeout(timer);
   }
   return chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks);
 }
@@ -57,7 +79,11 @@ function toSignal(reply: FastifyReply, stopping: AbortSignal): AbortSignal {
 }
 
 /** Chunk by chunk at the agent's pace: nothing is read from the vendor that the agent has not taken. */
-async function pass(reply: FastifyReply, answer: ModelReply): Promise<void> {
+async function pass(
+  reply: FastifyReply,
+  answer: ModelReply,
+  toLastWord: (error: unknown) => string | undefined,
+): Promise<void> {
   const { raw } = reply;
   reply.hijack();
   for (const [name, value] of Object.entries(reply.getHeaders())) if (value !== undefined) raw.setHeader(name, value);
@@ -72,9 +98,11 @@ async function pass(reply: FastifyReply, answer: ModelReply): Promise<void> {
       if (!raw.write(chunk)) await Promise.race([new Promise((drained) => void raw.once("drain", drained)), closed]);
     }
     raw.end();
-  } catch {
+  } catch (error) {
     // Expected: the vendor broke off, or the agent hung up. A broken answer is one to the agent too.
-    raw.destroy();
+    const lastWord = toLastWord(error);
+    if (lastWord === undefined) raw.destroy();
+    else raw.end(lastWord);
   }
 }
 
@@ -111,10 +139,20 @@ async function exchange(
   const route = findModelRoute(protocol, request.method, path);
   if (route === undefined)
     throw new AppError("route.not_found", `the gateway does not pass ${request.method} ${path.slice(0, 200)}`);
-  const bytes = await readBody(request, deps.config.modelBodyMb * MEBIBYTE, take);
+  const bytes = await readBody(request, {
+    bytes: deps.config.modelBodyMb * MEBIBYTE,
+    silenceMs: deps.config.modelRequestSilenceSeconds * 1_000,
+    take,
+  });
   const signal = toSignal(reply, stopping);
   const answer = await callModel(deps, worker, { route, query, headers: request.headers, bytes }, signal);
-  if (!("error" in answer)) return pass(reply, answer);
+  /** A stream can say why it ends. */
+  const toLastWord = (error: unknown) => {
+    const isStream = !("error" in answer) && answer.headers["content-type"]?.startsWith("text/event-stream") === true;
+    if (!isStream || !(error instanceof AppError) || error.code !== "model.timed_out") return undefined;
+    return toVendorEvent(protocol, toProblem(error, request.id, deps.log), error.code);
+  };
+  if (!("error" in answer)) return pass(reply, answer, toLastWord);
   refuse(deps, protocol, request, reply, answer.error);
   // The agent's processes may stand still from the next moment on: the refusal is on its way first.
   await new Promise<void>((resolve) => {

@@ -21,7 +21,7 @@ export interface VendorAnswer {
 }
 
 /** Contract: `send` resolves with whatever the vendor answers, also errors, and rejects with AppError "model.unavailable" when
- *  there is no answer. Aborting the signal ends the call and its body. Nothing of the headers is logged. */
+ *  there is no answer, "model.timed_out" when it does not come; so does the body of one that falls silent. Aborting the signal ends the call and its body. Nothing of the headers is logged. */
 export interface ModelVendor {
   send(call: VendorCall, signal: AbortSignal): Promise<VendorAnswer>;
   close(): Promise<void>;
