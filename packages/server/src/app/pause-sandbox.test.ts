@@ -71,6 +71,25 @@ describe("a running sandbox", { timeout: 120_000 }, () => {
     ]);
   });
 
+  test("is as its row says when the next server takes it up, whichever step the last one died after", async ({
+    server,
+  }) => {
+    const id = await startLocal(server, { script: TICKING });
+    const provider = await server.deps.providers.open("local");
+    const ref = { key: `${id}-g1`, id: `${id}-g1`, labels: {} };
+    const takeUp = async () => {
+      server.deps.adopted.delete(ref.key);
+      expect(await reconcileSandboxesOnce(server.deps, signal)).toMatchObject({ adopted: 1 });
+      return (await provider.info(ref, signal))?.state;
+    };
+    await provider.pause(ref, signal);
+    expect(await takeUp()).toBe("running");
+    await pause(server, id);
+    await provider.resume(ref, signal);
+    expect(await takeUp()).toBe("paused");
+    await untilSandbox(server, id, { state: "paused" });
+  });
+
   test("can be ended while it is paused", async ({ server }) => {
     const id = await startLocal(server);
     await pause(server, id);

@@ -1,15 +1,19 @@
 /** Making sandboxes: one that takes long holds up nobody, can be ended meanwhile, and outlasts a stop of the server. */
 import { existsSync } from "node:fs";
 import { once } from "node:events";
+import { mkdtemp, rm } from "node:fs/promises";
 import { createServer, type AddressInfo, type Socket } from "node:net";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { SandboxId } from "@drover/contract";
 import { expect, onTestFinished } from "vitest";
 import { startLocal, test, untilSandbox } from "../../../testkit/src/local-sandbox.ts";
 import { createDatabase } from "../../../testkit/src/postgres.ts";
 import { startTestServer, type TestServer } from "../../../testkit/src/server.ts";
+import type { SandboxProvider } from "../ports/sandbox-provider.ts";
 import { loadSandbox } from "../store/sandboxes.ts";
 import { reconcileSandboxesOnce } from "./reconcile-sandboxes.ts";
+import { watchSandboxesOnce } from "./watch-sandboxes.ts";
 
 const { signal } = new AbortController();
 
@@ -36,6 +40,16 @@ const eventsOf = async (server: TestServer, id: SandboxId) =>
     event_type: string;
     event_data: { step?: string; status?: string };
   }[];
+/** Changes the local provider of a server. */
+async function changeLocal(
+  server: TestServer,
+  change: (local: SandboxProvider) => Partial<SandboxProvider>,
+): Promise<void> {
+  const { providers } = server.deps;
+  const local = await providers.open("local");
+  Object.assign(server.deps, { providers: { ...providers, open: async () => ({ ...local, ...change(local) }) } });
+  onTestFinished(() => void Object.assign(server.deps, { providers }));
+}
 const isThere = (server: TestServer, id: SandboxId) => existsSync(join(server.dataDir, "sandboxes", `${id}-g1`));
 
 test("a repository that does not come holds up no other sandbox, and what waits for it is ended at once", async ({
@@ -79,6 +93,73 @@ test("what this server made is not taken over from itself: its agents' connectio
     left: expect.any(Number),
   });
 });
+
+test("one that could not be looked at when a server took up what stands is taken up by the next pass", async ({
+  server,
+  local,
+}) => {
+  await untilSandbox(server, local, { state: "running" });
+  server.deps.adopted.delete(`${local}-g1`);
+  let isBusy = true;
+  await changeLocal(server, ({ info }) => ({
+    info: async (...given) => {
+      if (isBusy) throw new Error("the provider has other things to do");
+      return info(...given);
+    },
+  }));
+  expect(await reconcileSandboxesOnce(server.deps, signal)).toMatchObject({ adopted: 0 });
+  isBusy = false;
+  expect(await reconcileSandboxesOnce(server.deps, signal)).toMatchObject({ adopted: 1 });
+});
+
+test.for([
+  ["before it speaks", "creating"],
+  ["when it has spoken", "running"],
+] as const)(
+  "a worker whose server dies %s and before it is noted works on, and is not started twice",
+  async ([, state]) => {
+    const database = await createDatabase();
+    const dataDir = await mkdtemp(join(tmpdir(), "drover-begun-"));
+    onTestFinished(async () => {
+      await database.drop();
+      await rm(dataDir, { recursive: true, force: true });
+    });
+    const first = await startTestServer({ database, dataDir });
+    const started = Promise.withResolvers<void>();
+    await changeLocal(first, ({ startDetached }) => ({
+      startDetached: async (ref, command, ending) => {
+        await startDetached(ref, command, ending);
+        started.resolve();
+        await once(ending, "abort");
+        throw ending.reason;
+      },
+    }));
+    const script = { steps: [{ text: "working" }, { wait_for_message: { seconds: 600 } }] };
+    const { body } = await first.call("POST", "/sandboxes", {
+      body: { provider: "local", runtime: "scripted", script },
+    });
+    const id = body.id as SandboxId;
+    await started.promise;
+    const load = () => loadSandbox.one(database.db, id);
+    if (state === "running") await expect.poll(load).toMatchObject({ state });
+    await first.stop();
+    expect(await load()).toMatchObject({ provisioned_at: null });
+
+    const second = await startTestServer({ database, dataDir });
+    onTestFinished(async () => {
+      await second.call("POST", "/sandboxes/prune", { body: { all: true } });
+      await second.stop();
+    });
+    await untilSandbox(second, id, { state: "running", provider_id: `${id}-g1` });
+    expect(await watchSandboxesOnce(second.deps, signal)).toEqual({ ended: 0 });
+    expect(
+      (await second.call("POST", `/sandboxes/${id}/messages`, { body: { content: "are you there?" } })).status,
+    ).toBe(200);
+    await untilSandbox(second, id, { state: "completed" });
+    const starts = (await eventsOf(second, id)).filter(({ event_type }) => event_type === "agent.started");
+    expect(starts).toHaveLength(1);
+  },
+);
 
 test("a server that stops while it makes one leaves it to the next, and has not failed it", async () => {
   const database = await createDatabase();

@@ -11,7 +11,7 @@ import { draftSandboxEvent } from "./event-log.ts";
 import { openEgress, withEgressEnv } from "./govern-egress.ts";
 import { prepareResume } from "./resume-run.ts";
 import { toSpec } from "./sandbox-key.ts";
-import { ensureWorker, toWorkerCommand } from "./worker-command.ts";
+import { ensureWorker, isWorkerBegun, toWorkerCommand } from "./worker-command.ts";
 import { changeState, writeSandboxEvents } from "./change-state.ts";
 
 /** Made at the same time. One that takes minutes holds up nobody while others have a place. */
@@ -54,40 +54,60 @@ export async function admitWorker(
 ): Promise<Readonly<Record<string, string>>> {
   const token = deps.ids.secret("sandbox");
   await insertSandboxToken(deps.db, hashSecret(token), row.id, row.generation, "worker");
-  deps.adopted.add(ref.key);
   const directory = provider.capabilities.socketDirectory ? provider.socketDirectory(ref) : undefined;
-  if (directory === undefined) return { SANDBOX_ID: row.id, CALLBACK_URL: deps.address(), SANDBOX_TOKEN: token };
-  await deps.gate.open(row.id, directory, token);
-  await openEgress(deps, provider, row, directory);
-  return { SANDBOX_ID: row.id, CALLBACK_URL: "unix:///run/cp/api.sock", SANDBOX_TOKEN: NO_TOKEN };
+  if (directory !== undefined) {
+    await deps.gate.open(row.id, directory, token);
+    await openEgress(deps, provider, row, directory);
+  }
+  // Not before: one that could not be admitted is tried again.
+  deps.adopted.add(ref.key);
+  return directory === undefined
+    ? { SANDBOX_ID: row.id, CALLBACK_URL: deps.address(), SANDBOX_TOKEN: token }
+    : { SANDBOX_ID: row.id, CALLBACK_URL: "unix:///run/cp/api.sock", SANDBOX_TOKEN: NO_TOKEN };
 }
 
 /** Agents refuse to do without permissions where nothing holds them in; this says that something does. */
 const toIsolationEnv = ({ enforcedBy: { isolation } }: SandboxInfo): Readonly<Record<string, string>> =>
   isolation === "unsafe" || isolation === "none" ? {} : { IS_SANDBOX: "1" };
 
+/** Everything that is there before the worker is. */
+async function furnish(
+  deps: Deps,
+  provider: SandboxProvider,
+  ref: SandboxRef,
+  row: SandboxRow,
+  signal: AbortSignal,
+): Promise<void> {
+  const step = { id: row.id, signal };
+  if (row.repo !== null || row.branch !== null)
+    await tellStep(deps, step, "repository", () => fillWorkspace(deps, provider, ref, row, signal));
+  if (row.spec["resume_from"] !== undefined)
+    await tellStep(deps, step, "resume", () => prepareResume(deps, row, signal));
+}
+
 async function provision(deps: Deps, id: SandboxId, signal: AbortSignal): Promise<void> {
-  const row = await changeState(deps, id, "provisioned", "provisioning");
+  const known = await loadSandbox.one(deps.db, id);
+  // A server that had it in hand has died. What it started may be at work, and have spoken, though nothing is noted of it.
+  const isTakenUp = known.state !== "pending" && !TERMINAL_SANDBOX_STATES.has(known.state);
+  const row = isTakenUp ? known : await changeState(deps, id, "provisioned", "provisioning");
   const provider = await deps.providers.open(row.provider);
   const spec = await withEgressEnv(deps, provider, row, {
     ...toSpec(deps.installation, row),
     ...(await findAgentMounts(deps, provider, row)),
   });
   const ref = await tellStep(deps, { id, signal }, "environment", () => provider.ensure(spec, signal));
-  if (row.repo !== null || row.branch !== null)
-    await tellStep(deps, { id, signal }, "repository", () => fillWorkspace(deps, provider, ref, row, signal));
-  if (row.spec["resume_from"] !== undefined)
-    await tellStep(deps, { id, signal }, "resume", () => prepareResume(deps, row, signal));
   const info = await provider.info(ref, signal);
   if (info === undefined) throw new AppError("sandbox.unavailable", "the sandbox ended as soon as it was made");
+  const isBegun = isTakenUp && (await isWorkerBegun(provider, ref, info, signal));
+  if (!isBegun) await furnish(deps, provider, ref, row, signal);
   await tellStep(deps, { id, signal }, "worker", async () => {
-    const env = {
-      ...(await admitWorker(deps, provider, ref, row)),
-      ...toIsolationEnv(info),
-      AGENTS_DIR: await ensureAgentInside(deps, provider, ref, row, signal),
-    };
-    const worker = await ensureWorker(provider, ref, deps.workerBundle, signal);
-    await provider.startDetached(ref, toWorkerCommand(worker, env), signal);
+    const admitted = await admitWorker(deps, provider, ref, row);
+    if (!isBegun) {
+      const agents = await ensureAgentInside(deps, provider, ref, row, signal);
+      const env = { ...admitted, ...toIsolationEnv(info), AGENTS_DIR: agents };
+      const worker = await ensureWorker(provider, ref, deps.workerBundle, signal);
+      await provider.startDetached(ref, toWorkerCommand(worker, env), signal);
+    }
     // Noted before it is told: whoever hears of it finds it in the row.
     await markProvisioned(deps.db, id, ref.id, info.enforcedBy);
   });

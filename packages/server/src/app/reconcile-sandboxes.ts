@@ -1,5 +1,6 @@
 /** Compares what providers hold under our labels with what the rows say: adopt, destroy or leave. */
 import { decideFate, type KnownSandbox } from "@drover/core";
+import type { SandboxId } from "@drover/contract";
 import type { SandboxProvider, SandboxRef } from "../ports/sandbox-provider.ts";
 import { loadSandbox, type SandboxRow } from "../store/sandboxes.ts";
 import type { Deps } from "./deps.ts";
@@ -19,6 +20,20 @@ export const toKnown = (row: SandboxRow): KnownSandbox => ({
   isClosed: row.closed_at !== null,
 });
 
+/** To stop a sandbox and to note it are two steps, and a server may die between them: the row is what was told to people. */
+async function followRow(
+  deps: Deps,
+  provider: SandboxProvider,
+  ref: SandboxRef,
+  { id, isPaused }: { readonly id: SandboxId; readonly isPaused: boolean },
+  signal: AbortSignal,
+): Promise<void> {
+  const row = await loadSandbox.maybe(deps.db, id);
+  if (!provider.capabilities.pause || row === undefined || (row.state === "paused") === isPaused) return;
+  if (isPaused) await provider.resume(ref, signal);
+  else await provider.pause(ref, signal);
+}
+
 async function settle(
   deps: Deps,
   provider: SandboxProvider,
@@ -36,11 +51,11 @@ async function settle(
   if (fate === "leave" || row === undefined || deps.adopted.has(ref.key)) return "left";
   // One engine may be seen by several replicas; the gate of a sandbox is kept by the one that made it.
   if (isElsewhere(deps, row)) return "left";
-  deps.adopted.add(ref.key);
   const info = await provider.info(ref, signal);
   if (info?.state !== "running" && info?.state !== "paused") return "left";
   await provider.ensure(toSpec(deps.installation, row), signal);
   await admitWorker(deps, provider, ref, row);
+  await followRow(deps, provider, ref, { id: row.id, isPaused: info.state === "paused" }, signal);
   return "adopted";
 }
 

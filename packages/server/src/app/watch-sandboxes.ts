@@ -9,6 +9,7 @@ import type { Deps } from "./deps.ts";
 import { isReplaceable, replaceLost } from "./replace-lost.ts";
 import { toRef } from "./sandbox-key.ts";
 import { draftEscalation } from "./tell-restart.ts";
+import { findWorkerExit } from "./worker-command.ts";
 
 const BATCH = 500;
 const WATCHED: readonly SandboxState[] = ["creating", "running", "paused", "completing", "completed"];
@@ -16,7 +17,7 @@ const WATCHED: readonly SandboxState[] = ["creating", "running", "paused", "comp
 const FIRST_WORD_MS = 5 * 60 * 1_000;
 
 function toObservation(info: SandboxInfo | undefined): Observation {
-  const exit = info?.ended.find((one) => one.argv.some((word) => word.endsWith("worker.mjs")));
+  const exit = findWorkerExit(info);
   return {
     standing: info?.state,
     reason: info?.reason ?? null,

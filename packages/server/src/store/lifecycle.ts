@@ -16,8 +16,8 @@ export const loadInstallation = query(
 
 const IdRow = z.object({ id: SandboxId });
 
-/** Takes sandboxes that wait to be made, or whose maker has fallen silent. A machine-bound one stays with its machine. `making`: those that
- *  the caller is making, however long that takes. */
+/** Takes sandboxes that wait to be made, or whose maker has fallen silent, also when a worker that it started has spoken. A machine-bound one
+ *  stays with its machine. `making`: those that the caller is making, however long that takes. */
 export const claimUnmade = query(
   "sandboxes.claim_unmade",
   IdRow,
@@ -31,7 +31,7 @@ export const claimUnmade = query(
   update sandboxes s set lease_owner = ${owner}, lease_until = now() + make_interval(secs => ${LEASE_SECONDS}), host = ${host}
   from (
     select id from sandboxes
-    where closed_at is null and state in ('pending', 'creating') and provisioned_at is null and provider = any(${providers}::text[])
+    where closed_at is null and state not in ('cancelled', 'failed', 'terminated') and provisioned_at is null and provider = any(${providers}::text[])
       and (lease_until is null or lease_until < now()) and (host is null or host = ${host}) and id <> all(${making}::text[])
     order by created_at, id limit ${limit} for update skip locked) as waiting
   where s.id = waiting.id returning s.id`,
