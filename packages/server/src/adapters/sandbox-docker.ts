@@ -240,7 +240,7 @@ class DockerSandboxes implements SandboxProvider {
     }
     const words = [`${NOTES}/ended-${id}`, input, command.cwd ?? WORKSPACE, ...command.argv];
     const argv = ["sh", "-c", RUN_DETACHED, "sh", ...words];
-    const start = { argv, env: command.env ?? {}, hasStdin: false, isTerminal: false };
+    const start = { argv, env: command.env ?? {}, isTerminal: false };
     await startDetachedExec(this.#connection, container, start, signal);
   }
 

@@ -30,7 +30,7 @@ import { connectInside } from "./local/connect-inside.ts";
 import { findBubblewrap, type BubblewrapOptions } from "./local/find-bubblewrap.ts";
 import { openLaunch, SHOWN } from "./local/launch.ts";
 import { openNotes } from "./local/notes.ts";
-import { listPlaces, readNote, readNotedProcess, toPlace, type Note, type Place } from "./local/places.ts";
+import { listPlaces, makePlace, readNote, readNotedProcess, toPlace, type Note, type Place } from "./local/places.ts";
 import { listPlainProcesses } from "./local/plain-processes.ts";
 import {
   findAlive,
@@ -95,7 +95,7 @@ export async function openLocalProvider(options: LocalOptions): Promise<SandboxP
   const placeOf = (key: string) => toPlace(options.base, key, isPlain ? toSeen(key) : undefined);
   const groupName = (key: string) => `drover-${key}`;
   const findPid = (place: Place) => findAlive(readNotedProcess(place));
-  const openNotedGroup = async (key: string, note: Note | undefined): Promise<Cgroup | undefined> =>
+  const openNotedGroup = (key: string, note: Note | undefined): Cgroup | undefined =>
     groups?.open(note?.group ?? groupName(key));
   const openGroup = async (key: string): Promise<Cgroup | undefined> =>
     openNotedGroup(key, await readNote(placeOf(key)));
@@ -112,7 +112,7 @@ export async function openLocalProvider(options: LocalOptions): Promise<SandboxP
     return isPlain && note !== undefined ? listPlainProcesses(note, pid, below) : below;
   };
   const countOomKills = async (key: string, group: Cgroup | undefined): Promise<number> =>
-    (await group?.countOomKills()) ?? (await readNote(placeOf(key)))?.watchdogKills ?? 0;
+    group?.countOomKills() ?? (await readNote(placeOf(key)))?.watchdogKills ?? 0;
 
   const watch = (place: Place, note: Note) => {
     watchdogs.get(note.key)?.();
@@ -141,7 +141,7 @@ export async function openLocalProvider(options: LocalOptions): Promise<SandboxP
     const group = await openGroup(place.key);
     return killAll(async () => {
       const pid = findPid(place);
-      const found = [...(await pidsOf(place)), ...((await group?.pids()) ?? [])];
+      const found = [...(await pidsOf(place)), ...(group?.pids() ?? [])];
       for (const one of [...(pid === undefined ? [] : [pid]), ...found])
         if (!seen.has(one)) seen.set(one, await readFile(`/proc/${one}/stat`, "utf8").catch(() => ""));
       return [...seen.values()].flatMap((stat) => findAlive(stat) ?? []);
@@ -162,6 +162,29 @@ export async function openLocalProvider(options: LocalOptions): Promise<SandboxP
     }
   };
 
+  /** Its shell starts, and mounts what is mounted, while the rest is made. */
+  const start = async (place: Place, spec: SandboxSpec, known: Note | undefined) => {
+    const { limits } = known ?? spec;
+    const hasImage = known?.hasImage ?? (isImageSize(limits.diskBytes) && (await hasImages()));
+    const agents = await showAgents(runtime.directory, spec.agents ?? [], isPlain && !isRoot);
+    makePlace(place);
+    const launched = await launch({ place, runtime, bubblewrap, isRoot, limits, hasImage, agents });
+    try {
+      const [note, group] = await Promise.all([
+        known ?? notes.noteNew(place, spec, hasImage),
+        groups?.create(groupName(spec.key), limits),
+        isPlain ? undefined : ensureEtc(),
+        hasImage ? disks.ensure(place.image, limits.diskBytes) : undefined,
+      ]);
+      const { uid } = note;
+      if (uid !== null) for (const directory of [place.workspace, place.home]) await chown(directory, uid, uid);
+      return { note, boot: await launched.tell({ uid, groupFiles: group?.joinFiles ?? [] }) };
+    } catch (error) {
+      launched.leave();
+      throw error;
+    }
+  };
+
   const create = async (spec: SandboxSpec, signal: AbortSignal): Promise<SandboxRef> => {
     const place = placeOf(spec.key);
     const known = await readNote(place);
@@ -175,29 +198,7 @@ export async function openLocalProvider(options: LocalOptions): Promise<SandboxP
       if (warm !== undefined && (await claim(warm, spec))) return ref;
     }
     if (spec.snapshot !== undefined) await requireSnapshot(spec.snapshot);
-    const hasImage = isImageSize(spec.limits.diskBytes) && (await hasImages());
-    const note = known ?? (await notes.noteNew(place, spec, hasImage));
-    const makeDirectory = async (directory: string) => {
-      await mkdir(directory, { recursive: true, mode: directory === place.sockets ? 0o755 : 0o700 });
-      if (note.uid !== null && directory !== place.sockets) await chown(directory, note.uid, note.uid);
-    };
-    const [agents, group] = await Promise.all([
-      showAgents(runtime.directory, spec.agents ?? [], isPlain && !isRoot),
-      groups?.create(groupName(spec.key), note.limits),
-      isPlain ? undefined : ensureEtc(),
-      note.hasImage ? disks.ensure(place.image, note.limits.diskBytes) : undefined,
-      ...[place.workspace, place.home, place.sockets].map(makeDirectory),
-    ]);
-    const boot = await launch({
-      place,
-      runtime,
-      bubblewrap,
-      uid: note.uid,
-      limits: note.limits,
-      hasImage: note.hasImage,
-      agents,
-      groupFiles: group?.joinFiles ?? [],
-    });
+    const { note, boot } = await start(place, spec, known);
     let isShared: boolean;
     // The connection waits in the socket's queue until the supervisor runs; a bubblewrap that failed closes it instead.
     try {
@@ -337,7 +338,7 @@ export async function openLocalProvider(options: LocalOptions): Promise<SandboxP
     watchdogs.get(ref.key)?.();
     watchdogs.delete(ref.key);
     const group = await openGroup(ref.key);
-    if (group !== undefined && (await group.isFrozen())) await group.freeze(false);
+    if (group !== undefined && group.isFrozen()) await group.freeze(false);
     await kill(place);
     await group?.remove();
     await removeTree(place.root);
@@ -375,7 +376,7 @@ export async function openLocalProvider(options: LocalOptions): Promise<SandboxP
     },
     exec: async function* (ref, command, signal) {
       const { place, note } = await require(ref);
-      const group = await openNotedGroup(ref.key, note);
+      const group = openNotedGroup(ref.key, note);
       const before = await countOomKills(ref.key, group);
       for await (const event of execInside(place, note, command, signal)) {
         if (event.type !== "exit") yield event;
@@ -409,7 +410,7 @@ export async function openLocalProvider(options: LocalOptions): Promise<SandboxP
       const place = placeOf(ref.key);
       const note = await readNote(place);
       if (note === undefined) return undefined;
-      const [pid, group] = [findPid(place), await openNotedGroup(ref.key, note)];
+      const [pid, group] = [findPid(place), openNotedGroup(ref.key, note)];
       const oomKills = await countOomKills(ref.key, group);
       const standing = { place, note, pid, group, oomKills, residents: () => residentsOf(place) };
       return report(standing, { groups, isPlain, isRoot }, () => loadEnded(place, signal));

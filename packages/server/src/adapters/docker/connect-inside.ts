@@ -132,7 +132,7 @@ export async function connectInside(
   port: number,
   signal: AbortSignal,
 ): Promise<Duplex> {
-  const start = { argv: ["node", "-e", CONNECT, String(port)], env: {}, hasStdin: true, isTerminal: false };
+  const start = { argv: ["node", "-e", CONNECT, String(port)], env: {}, isTerminal: false };
   const started = await startExec(connection, container, start, signal);
   const reader = openReader(started.stream);
   let hangUp = () => void started.stream.destroy();

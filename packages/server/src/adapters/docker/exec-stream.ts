@@ -15,7 +15,6 @@ const LOOK_EVERY_MS = 25;
 export interface ExecStart {
   readonly argv: readonly string[];
   readonly env: Readonly<Record<string, string>>;
-  readonly hasStdin: boolean;
   readonly isTerminal: boolean;
 }
 
@@ -33,7 +32,7 @@ const toExecOptions = (start: ExecStart, isDetached: boolean): Docker.ExecCreate
   // Always there; the scripts go where the command shall run and can say when they cannot.
   WorkingDir: "/",
   Tty: start.isTerminal,
-  AttachStdin: start.hasStdin,
+  AttachStdin: !isDetached,
   AttachStdout: !isDetached,
   AttachStderr: !isDetached,
 });

@@ -51,13 +51,15 @@ export async function* runCommand(
   signal: AbortSignal,
 ): AsyncGenerator<ExecEvent> {
   const mark = randomBytes(16).toString("hex");
-  const argv = ["sh", "-c", RUN, "sh", mark, command.cwd ?? WORKSPACE, ...command.argv];
-  const start = { argv, env: command.env ?? {}, hasStdin: command.stdin !== undefined, isTerminal: false };
+  const input = command.stdin === undefined ? "none" : "given";
+  const argv = ["sh", "-c", RUN, "sh", mark, input, command.cwd ?? WORKSPACE, ...command.argv];
+  const start = { argv, env: command.env ?? {}, isTerminal: false };
   const started = await startExec(connection, container, start, signal);
   const killer = new Killer(container, started);
   let isTimedOut = false;
   let isOver = false;
   let exit: Exit | undefined;
+  let status: number | null | undefined;
   const onAbort = () => void killer.kill();
   const onTimeout = () => {
     isTimedOut = true;
@@ -71,7 +73,7 @@ export async function* runCommand(
     exit = yield* readScriptOutput(readFrames(started.stream), mark, (pid) => killer.knowPid(pid));
     isOver = true;
     // Not told by the script: it was ended with its group, or with its container, or the engine is gone.
-    if (exit === undefined && !killer.isAsked) exit = toExit((await waitForStatus(started.exec)) ?? null);
+    if (exit === undefined && !killer.isAsked) status = await waitForStatus(started.exec);
   } catch (error) {
     // Expected when it was killed: its stream was cut.
     isOver = killer.isAsked;
@@ -82,7 +84,10 @@ export async function* runCommand(
     if (!isOver) await killer.kill();
     started.stream.destroy();
   }
-  yield exit ?? { ...toExit(null), isTimedOut };
+  // The script ends with 0 when it has told everything.
+  if (exit === undefined && status === 0)
+    throw new AppError("sandbox.unavailable", "the engine threw away the end of what a command said");
+  yield exit ?? { ...toExit(status ?? null), isTimedOut };
 }
 
 export interface Outcome {

@@ -36,18 +36,22 @@ count() {
 
 /** Runs a command: its pid comes first on stdout, a mark last on both streams, after it on stdout the status and the kernel's count of
  *  processes killed for memory, before and after. So an end is known also when something in the background keeps the streams open.
- *  Arguments: mark, directory, command. Its own stderr is none: a shell likes to comment on signals. */
+ *  Arguments: mark, `given` or `none` for stdin, directory, command. Its own stderr is none: a shell likes to comment on signals.
+ *  Engines throw away what is unread two seconds after an end. So this one ends only when its stdin does, because whoever reads has the
+ *  marks and hangs up. A command that is given stdin has that for itself; what it loses is missed, since the marks come last. */
 export const RUN = `${COUNT_KILLED}
-mark=$1 dir=$2; shift 2
+mark=$1 input=$2 dir=$3; shift 3
 exec 3>&2 2> /dev/null
 count; before=$killed
 echo $$
-(exec 2>&3 3>&-; cd -- "$dir" || exit 126; exec "$@")
+if [ "$input" = given ]; then exec 4<&0; else exec 4< /dev/null; fi
+(exec 2>&3 3>&- <&4 4<&-; cd -- "$dir" || exit 126; exec "$@")
 status=$?
 count
 printf '\\0%s' "$mark" >&3
 printf '\\0%s %s %s %s\\n' "$mark" "$status" "$before" "$killed"
-exit $status`;
+[ "$input" = given ] || read -r over
+exit 0`;
 
 /** Runs a command that nobody watches and notes its end. Arguments: note, stdin, directory, command. */
 export const RUN_DETACHED = `

@@ -50,7 +50,7 @@ export async function startTerminal(
   signal: AbortSignal,
 ): Promise<Terminal> {
   const argv = ["sh", "-c", TERMINAL];
-  const start = { argv, env: { ...env, TERM: "xterm-256color" }, hasStdin: true, isTerminal: true };
+  const start = { argv, env: { ...env, TERM: "xterm-256color" }, isTerminal: true };
   const { exec, stream } = await startExec(connection, container, start, signal);
   const pid = await readPid(stream);
   // Expected to fail when the shell has just ended.

@@ -1,5 +1,6 @@
 /** Limits by control groups, version 2 where it has the controllers, else version 1; undefined where neither can be written. */
-import { mkdir, readFile, rmdir, stat, writeFile } from "node:fs/promises";
+import { existsSync, readFileSync } from "node:fs";
+import { mkdir, rmdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { SandboxLimits } from "../../ports/sandbox-provider.ts";
 
@@ -7,18 +8,18 @@ export interface Cgroup {
   readonly kind: "cgroup1" | "cgroup2";
   /** A process that has one thread joins by writing 0 into each. */
   readonly joinFiles: readonly string[];
-  countOomKills(): Promise<number>;
-  usage(): Promise<{ memoryBytes: number | null; processes: number | null }>;
+  countOomKills(): number;
+  usage(): { memoryBytes: number | null; processes: number | null };
   freeze(isFrozen: boolean): Promise<void>;
-  isFrozen(): Promise<boolean>;
-  pids(): Promise<readonly number[]>;
+  isFrozen(): boolean;
+  pids(): readonly number[];
   remove(): Promise<void>;
 }
 
 export interface CgroupHost {
   readonly kind: "cgroup1" | "cgroup2";
   create(name: string, limits: SandboxLimits): Promise<Cgroup>;
-  open(name: string): Promise<Cgroup | undefined>;
+  open(name: string): Cgroup | undefined;
 }
 
 const ROOT = "/sys/fs/cgroup";
@@ -26,17 +27,23 @@ const PERIOD_US = 100_000;
 const CONTROLLERS = ["memory", "cpu", "pids", "freezer"] as const;
 const REMOVE_TRIES = 50;
 
-// Expected everywhere below: a file that this kernel or this container does not have.
-const readOr = (path: string, otherwise: string) => readFile(path, "utf8").catch(() => otherwise);
-const readNumber = async (path: string): Promise<number | null> => {
-  const number = Number((await readOr(path, "")).trim() || Number.NaN);
+/** In one go, as in `process-table.ts`. Expected everywhere below: a file that this kernel or this container does not have. */
+function readOr(path: string, otherwise: string): string {
+  try {
+    return readFileSync(path, "utf8");
+  } catch {
+    return otherwise;
+  }
+}
+function readNumber(path: string): number | null {
+  const number = Number(readOr(path, "").trim() || Number.NaN);
   return Number.isFinite(number) ? number : null;
-};
-const readField = async (path: string, field: string): Promise<number> => {
-  const [, value] = new RegExp(`^${field} (\\d+)$`, "m").exec(await readOr(path, "")) ?? [];
+}
+function readField(path: string, field: string): number {
+  const [, value] = new RegExp(`^${field} (\\d+)$`, "m").exec(readOr(path, "")) ?? [];
   return Number(value ?? 0);
-};
-const readPids = async (path: string) => (await readOr(path, "")).split("\n").filter(Boolean).map(Number);
+}
+const readPids = (path: string) => readOr(path, "").split("\n").filter(Boolean).map(Number);
 
 async function removeDirectory(path: string): Promise<void> {
   for (let tries = 0; tries < REMOVE_TRIES; tries += 1) {
@@ -57,12 +64,12 @@ function openVersion1(directories: Readonly<Record<(typeof CONTROLLERS)[number],
     // Not `cgroup.procs`: to move a whole process the kernel waits until no processor is starting one, which takes 10 ms.
     joinFiles: all.map((directory) => join(directory, "tasks")),
     countOomKills: () => readField(join(directories.memory, "memory.oom_control"), "oom_kill"),
-    usage: async () => ({
-      memoryBytes: await readNumber(join(directories.memory, "memory.usage_in_bytes")),
-      processes: await readNumber(join(directories.pids, "pids.current")),
+    usage: () => ({
+      memoryBytes: readNumber(join(directories.memory, "memory.usage_in_bytes")),
+      processes: readNumber(join(directories.pids, "pids.current")),
     }),
     freeze: (isFrozen) => writeFile(join(directories.freezer, "freezer.state"), isFrozen ? "FROZEN" : "THAWED"),
-    isFrozen: async () => (await readOr(join(directories.freezer, "freezer.state"), "")).trim() !== "THAWED",
+    isFrozen: () => readOr(join(directories.freezer, "freezer.state"), "").trim() !== "THAWED",
     pids: () => readPids(join(directories.pids, "cgroup.procs")),
     remove: async () => {
       for (const directory of all) await removeDirectory(directory);
@@ -75,19 +82,19 @@ function openVersion2(directory: string): Cgroup {
     kind: "cgroup2",
     joinFiles: [join(directory, "cgroup.procs")],
     countOomKills: () => readField(join(directory, "memory.events"), "oom_kill"),
-    usage: async () => ({
-      memoryBytes: await readNumber(join(directory, "memory.current")),
-      processes: await readNumber(join(directory, "pids.current")),
+    usage: () => ({
+      memoryBytes: readNumber(join(directory, "memory.current")),
+      processes: readNumber(join(directory, "pids.current")),
     }),
     freeze: (isFrozen) => writeFile(join(directory, "cgroup.freeze"), isFrozen ? "1" : "0"),
-    isFrozen: async () => (await readOr(join(directory, "cgroup.freeze"), "0")).trim() === "1",
+    isFrozen: () => readOr(join(directory, "cgroup.freeze"), "0").trim() === "1",
     pids: () => readPids(join(directory, "cgroup.procs")),
     remove: () => removeDirectory(directory),
   };
 }
 
-async function findOwnPaths(): Promise<ReadonlyMap<string, string>> {
-  const lines = (await readOr("/proc/self/cgroup", "")).trim().split("\n");
+function findOwnPaths(): ReadonlyMap<string, string> {
+  const lines = readOr("/proc/self/cgroup", "").trim().split("\n");
   const paths = new Map<string, string>();
   for (const line of lines) {
     const [, controllers = "", path = "/"] = /^\d+:([^:]*):(.*)$/.exec(line) ?? [];
@@ -96,14 +103,8 @@ async function findOwnPaths(): Promise<ReadonlyMap<string, string>> {
   return paths;
 }
 
-const exists = (path: string) =>
-  stat(path).then(
-    () => true,
-    () => false,
-  );
-
 async function findVersion1(): Promise<CgroupHost | undefined> {
-  const own = await findOwnPaths();
+  const own = findOwnPaths();
   const parents = CONTROLLERS.map((controller) => join(ROOT, controller, own.get(controller) ?? "/"));
   const toDirectories = (name: string) =>
     Object.fromEntries(
@@ -115,7 +116,7 @@ async function findVersion1(): Promise<CgroupHost | undefined> {
       () => true,
       () => false,
     );
-    if (!isMade || !(await exists(join(directory, "cgroup.procs")))) return undefined;
+    if (!isMade || !existsSync(join(directory, "cgroup.procs"))) return undefined;
     await removeDirectory(directory);
   }
   return {
@@ -141,18 +142,18 @@ async function findVersion1(): Promise<CgroupHost | undefined> {
       await Promise.all([limitMemory(), limitCpu(), limitProcesses(), mkdir(freezer, { recursive: true })]);
       return openVersion1(directories);
     },
-    open: async (name) => {
+    open: (name) => {
       const directories = toDirectories(name);
-      return (await exists(directories.memory)) ? openVersion1(directories) : undefined;
+      return existsSync(directories.memory) ? openVersion1(directories) : undefined;
     },
   };
 }
 
 async function findVersion2(): Promise<CgroupHost | undefined> {
-  const own = (await findOwnPaths()).get("");
-  if (own === undefined || !(await exists(join(ROOT, "cgroup.controllers")))) return undefined;
+  const own = findOwnPaths().get("");
+  if (own === undefined || !existsSync(join(ROOT, "cgroup.controllers"))) return undefined;
   const parent = join(ROOT, own);
-  const controllers = (await readOr(join(parent, "cgroup.controllers"), "")).split(/\s+/);
+  const controllers = readOr(join(parent, "cgroup.controllers"), "").split(/\s+/);
   if (!["memory", "cpu", "pids"].every((name) => controllers.includes(name))) return undefined;
   // A group with children may hold no process itself: step into a leaf first.
   const leaf = join(parent, "drover-server");
@@ -175,9 +176,9 @@ async function findVersion2(): Promise<CgroupHost | undefined> {
       await writeFile(join(directory, "pids.max"), String(limits.processes));
       return openVersion2(directory);
     },
-    open: async (name) => {
+    open: (name) => {
       const directory = join(parent, name);
-      return (await exists(directory)) ? openVersion2(directory) : undefined;
+      return existsSync(directory) ? openVersion2(directory) : undefined;
     },
   };
 }

@@ -1,7 +1,7 @@
 /** Starts bubblewrap so that it outlives this process, never with kernel uid 0, and with nothing of our environment. */
 import { spawn, type ChildProcess } from "node:child_process";
-import { closeSync, existsSync, lstatSync, openSync } from "node:fs";
-import { chmod, rename, rm, writeFile } from "node:fs/promises";
+import { chmodSync, closeSync, existsSync, lstatSync, openSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { writeFile } from "node:fs/promises";
 import { createServer, type Server } from "node:net";
 import { AppError } from "@drover/contract";
 import type { AgentMount, SandboxLimits } from "../../ports/sandbox-provider.ts";
@@ -23,40 +23,49 @@ const CONTROL_FD = 3;
 const SECCOMP_FD = 4;
 const SAID_CHARACTERS = 2_000;
 
-/** Joins the groups, goes first should the host run out of memory, sets its limits, then becomes the rest of its arguments. In the
- *  background, and only once its parent is gone: it outlives us, and bubblewrap ends with its parent. The parent ends when all is in place and
- *  it has noted who that is, so that whoever waits for it can find and end what it started; one that is not noted ends by itself. There is no
- *  environment, and what a shell adds on its own is taken back where it can be: bash insists on its level. */
-const toScript = ({ words, limit, first, beside }: Work) => `set -eu
+/** Told by its stdin, when all that the sandbox is to find is there: its uid and the groups; until then it mounts what is there already. Then,
+ *  in the background: joins the groups, goes first should the host run out of memory, sets its limits, and becomes the rest of its arguments,
+ *  but only once its parent is gone: it outlives us, and bubblewrap ends with its parent. The parent ends when all is in place and it has noted
+ *  who that is, so that whoever waits for it can find and end what it started; one that is not noted ends by itself, and so does one that is
+ *  told nothing. There is no environment, and what a shell adds on its own is taken back where it can be: bash insists on its level. */
+const toScript = ({ words, first, limit, become, before, beside }: Work) => `set -eu
 unset PWD
 PATH=/usr/sbin:/usr/bin:/sbin:/bin
-process=$1 groups=$2; shift 2
-${words}IFS='
+process=$1; shift
+${words}${first}read -r uid
+groups=
+IFS='
 '
+while read -r file; do groups="$groups
+$file"; done
 {
   for file in $groups; do echo 0 > "$file"; done
   echo 1000 > /proc/self/oom_score_adj
 ${limit}  while read -r own < /proc/self/stat; do case $own in *") "?" $$ "*) ;; *) break ;; esac; done
   read -r noted < "$process"
   [ "\${noted%% *}" = "\${own%% *}" ]
-  exec "$@" > /dev/null
+  exec ${become}"$@" > /dev/null < /dev/null
 } &
 sandbox=$!
-${first}read -r noted < "/proc/$sandbox/stat"
+${before}read -r noted < "/proc/$sandbox/stat"
 echo "$noted" > "$process"
 ${beside}`;
 
 interface Work {
   /** Takes its own from the arguments. */
   readonly words: string;
-  readonly limit: string;
-  /** Before the sandbox starts. */
+  /** While it is not told anything. */
   readonly first: string;
+  readonly limit: string;
+  /** What it becomes on the way. */
+  readonly become: string;
+  /** Before the sandbox starts. */
+  readonly before: string;
   /** While it starts. */
   readonly beside: string;
 }
 
-const NOTHING: Work = { words: "", limit: "", first: "", beside: "" };
+const NOTHING: Work = { words: "", first: "", limit: "", become: "", before: "", beside: "" };
 
 /** As root, in a mount namespace of its own: the sandbox's uid need not be able to walk to these places. One program mounts them all:
  *  every further one would cost a sandbox 2 ms. The limits are the sandbox's own, since its uid is; files are counted in blocks of 512
@@ -64,11 +73,15 @@ const NOTHING: Work = { words: "", limit: "", first: "", beside: "" };
 const SHOW_PLACES: Work = {
   words: `table=$1 processes=$2 blocks=$3; shift 3
 `,
+  first: `mount --all --fstab "$table" 3>&- 4>&- &
+mounting=$!
+`,
   limit: `  ulimit -c 0
   ulimit -f "$blocks"
   ulimit -p "$processes" 2>/dev/null || ulimit -u "$processes"
 `,
-  first: `mount --all --fstab "$table"
+  become: `${TOOLS.setpriv} --reuid="$uid" --regid="$uid" --clear-groups --bounding-set=-all --inh-caps=-all -- `,
+  before: `wait "$mounting"
 `,
   beside: "",
 };
@@ -77,11 +90,11 @@ const SHOW_PLACES: Work = {
  *  bubblewrap shows meanwhile, and comes through to them. A sandbox that does not get its own ends before anything runs in it. */
 const MOUNT_IMAGE: Work = {
   ...SHOW_PLACES,
-  words: `${SHOW_PLACES.words}image=$1 options=$2 over=$3 owner=$4; shift 4
+  words: `${SHOW_PLACES.words}image=$1 options=$2 over=$3; shift 3
 `,
   beside: `{
   mount -t ext4 -o "$options" "$image" ${IMAGE_MOUNT} &&
-  { [ -d ${IMAGE_MOUNT}/home ] || install -d -m 0700 -o "$owner" -g "$owner" ${IMAGE_MOUNT}/workspace ${IMAGE_MOUNT}/home; } &&
+  { [ -d ${IMAGE_MOUNT}/home ] || install -d -m 0700 -o "$uid" -g "$uid" ${IMAGE_MOUNT}/workspace ${IMAGE_MOUNT}/home; } &&
   mount --all --fstab "$over" && echo mounted || kill -KILL "$sandbox"
 } 3>&- 4>&- &`,
 };
@@ -127,13 +140,12 @@ export interface LaunchOptions {
   readonly runtime: RuntimeFiles;
   /** Undefined: plain processes, because the operator said so. */
   readonly bubblewrap: string | undefined;
-  /** Null: the server is no root; everything inside has its uid. */
-  readonly uid: number | null;
+  /** Else everything inside has the server's uid. */
+  readonly isRoot: boolean;
   readonly limits: SandboxLimits;
-  /** Workspace and home lie in the file system of `place.image`. Needs a uid. */
+  /** Workspace and home lie in the file system of `place.image`. For root only. */
   readonly hasImage: boolean;
   readonly agents: readonly AgentMount[];
-  readonly groupFiles: readonly string[];
 }
 
 /** A variable by which plain processes are found again, wherever they went. */
@@ -154,14 +166,14 @@ const toLimits = (limits: SandboxLimits, isAlone: boolean): readonly string[] =>
 const toBubblewrapArgv = (options: LaunchOptions, bubblewrap: string, own: Mounts): readonly string[] => [
   bubblewrap,
   ...toBubblewrapArgs({
-    mounts: options.uid === null ? own : SHOWN,
-    agents: options.uid === null ? options.agents : [],
+    mounts: options.isRoot ? SHOWN : own,
+    agents: options.isRoot ? [] : options.agents,
     seccompFd: buildSeccompFilter(process.arch) === undefined ? undefined : SECCOMP_FD,
     temporaryBytes: Math.min(TEMPORARY_BYTES, Math.floor(options.limits.memoryBytes / 2)),
     merged: mergedDirectories(),
     // Inside: what is limited before the user namespace is made counts all processes of this user, the server's too.
     command: [
-      ...(options.uid === null ? toLimits(options.limits, true) : []),
+      ...(options.isRoot ? [] : toLimits(options.limits, true)),
       ...(options.runtime.hasLoader ? [`${INSIDE.runtime}/loader`] : []),
       `${INSIDE.runtime}/bin/node`,
       `${INSIDE.runtime}/supervisor.cjs`,
@@ -194,14 +206,14 @@ const toPlainArgv = (mounts: Mounts, key: string): readonly string[] => [
 ];
 
 function toArgv(options: LaunchOptions, imageTable: string): readonly string[] {
-  const { place, uid, limits } = options;
+  const { place, isRoot, limits } = options;
   const own = toOwn(options);
   const inner =
     options.bubblewrap === undefined
-      ? [...(uid === null ? toLimits(limits, false) : []), ...toPlainArgv(uid === null ? own : SHOWN, place.key)]
+      ? [...(isRoot ? [] : toLimits(limits, false)), ...toPlainArgv(isRoot ? SHOWN : own, place.key)]
       : toBubblewrapArgv(options, options.bubblewrap, own);
-  const toNoted = (work: Work) => [TOOLS.sh, "-c", toScript(work), "sh", place.process, options.groupFiles.join("\n")];
-  if (uid === null) return [...toNoted(NOTHING), ...inner];
+  const toNoted = (work: Work) => [TOOLS.sh, "-c", toScript(work), "sh", place.process];
+  if (!isRoot) return [...toNoted(NOTHING), ...inner];
   return [
     TOOLS.unshare,
     "--mount",
@@ -212,14 +224,7 @@ function toArgv(options: LaunchOptions, imageTable: string): readonly string[] {
     place.mounts,
     String(limits.processes),
     String(Math.ceil(limits.diskBytes / 512)),
-    ...(options.hasImage ? [place.image, IMAGE_MOUNT_OPTIONS, imageTable, String(uid)] : []),
-    TOOLS.setpriv,
-    `--reuid=${uid}`,
-    `--regid=${uid}`,
-    "--clear-groups",
-    "--bounding-set=-all",
-    "--inh-caps=-all",
-    "--",
+    ...(options.hasImage ? [place.image, IMAGE_MOUNT_OPTIONS, imageTable] : []),
     ...inner,
   ];
 }
@@ -227,11 +232,11 @@ function toArgv(options: LaunchOptions, imageTable: string): readonly string[] {
 /** A listening socket for the supervisor. It is renamed, because closing our end of it removes the name it was made with. */
 async function openControlSocket(place: Place): Promise<Server> {
   const temporary = `${place.control}.new`;
-  await rm(temporary, { force: true });
+  rmSync(temporary, { force: true });
   const server = createServer();
   await new Promise<void>((resolve, reject) => server.once("error", reject).listen(temporary, resolve));
-  await chmod(temporary, 0o600);
-  await rename(temporary, place.control);
+  chmodSync(temporary, 0o600);
+  renameSync(temporary, place.control);
   return server;
 }
 
@@ -281,36 +286,71 @@ async function ensureFiles(directory: string): Promise<{ readonly filter: string
   return files;
 }
 
-export type Launch = (options: LaunchOptions) => Promise<Boot>;
+/** What is decided while its shell starts. */
+export interface Told {
+  /** Null: the server is no root. */
+  readonly uid: number | null;
+  readonly groupFiles: readonly string[];
+}
+
+/** A shell that waits to be told. */
+export interface Launched {
+  /** Resolves when the sandbox's first process stands and is noted. */
+  tell(told: Told): Promise<Boot>;
+  /** It will not be told anything, and ends. */
+  leave(): void;
+}
+
+export type Launch = (options: LaunchOptions) => Promise<Launched>;
+
+const toFailure = (cause: unknown) =>
+  new AppError("sandbox.unavailable", "the sandbox could not be started", { cause });
+
+function toLaunched(child: ChildProcess): Launched {
+  const boot = listen(child);
+  const ended = new Promise<void>((resolve, reject) => {
+    child.once("error", reject);
+    child.once("exit", () => resolve());
+  });
+  // Expected: nobody waits for one that is left; and one that has ended already is not told.
+  ended.catch(() => undefined);
+  child.stdin?.on("error", () => undefined);
+  return {
+    tell: async ({ uid, groupFiles }) => {
+      child.stdin?.end(`${[uid ?? "", ...groupFiles].join("\n")}\n`);
+      await ended.catch((cause: unknown) => {
+        throw toFailure(cause);
+      });
+      return boot;
+    },
+    leave: () => {
+      child.stdin?.destroy();
+      boot.close();
+    },
+  };
+}
 
 /** `directory` is ours, and its files are the same for all. */
 export async function openLaunch(directory: string): Promise<Launch> {
   const files = await ensureFiles(directory);
   return async (options) => {
-    const [control] = await Promise.all([
-      openControlSocket(options.place),
-      options.uid === null ? undefined : writeFile(options.place.mounts, toMountTable(options)),
-    ]);
+    if (options.isRoot) writeFileSync(options.place.mounts, toMountTable(options));
+    const control = await openControlSocket(options.place);
     const filter = openSync(files.filter, "r");
     try {
       const handle = (control as unknown as { _handle: { fd: number } })._handle;
       const [program = "", ...args] = toArgv(options, files.imageTable);
-      const stdio: (number | "ignore" | "pipe")[] = ["ignore", options.hasImage ? "pipe" : "ignore", "pipe"];
+      const stdio: (number | "ignore" | "pipe")[] = ["pipe", options.hasImage ? "pipe" : "ignore", "pipe"];
       stdio[CONTROL_FD] = handle.fd;
       stdio[SECCOMP_FD] = filter;
       // A session of its own, which no signal to ours reaches.
-      const child = spawn(program, args, { cwd: "/", env: {}, stdio, detached: true });
-      const boot = listen(child);
-      await new Promise<void>((resolve, reject) => {
-        child.once("error", reject);
-        child.once("exit", () => resolve());
-      });
-      return boot;
+      return toLaunched(spawn(program, args, { cwd: "/", env: {}, stdio, detached: true }));
     } catch (cause) {
-      throw new AppError("sandbox.unavailable", "the sandbox could not be started", { cause });
+      throw toFailure(cause);
     } finally {
+      // The shell has both by now.
       closeSync(filter);
-      await new Promise<void>((resolve) => control.close(() => resolve()));
+      control.close();
     }
   };
 }

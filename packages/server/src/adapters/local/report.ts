@@ -35,7 +35,7 @@ async function measure({ place, note, pid, group, residents }: Standing): Promis
   const diskBytes = note.hasImage
     ? await measureImage(place.image, pid)
     : await measureDisk([place.workspace, place.home]);
-  if (group !== undefined) return { ...(await group.usage()), diskBytes };
+  if (group !== undefined) return { ...group.usage(), diskBytes };
   const found = pid === undefined ? [] : await residents();
   const memoryBytes = found.reduce((sum, one) => sum + one.memoryBytes, 0);
   return { memoryBytes, processes: found.length, diskBytes };
@@ -50,7 +50,7 @@ export async function report(
   loadEnded: () => Promise<SandboxInfo["ended"]>,
 ): Promise<SandboxInfo> {
   const { note, pid, group, oomKills } = standing;
-  const isFrozen = (await group?.isFrozen()) ?? note.isPaused;
+  const isFrozen = group?.isFrozen() ?? note.isPaused;
   return {
     state: pid === undefined ? "stopped" : isFrozen ? "paused" : "running",
     reason: pid === undefined ? toReason(note, oomKills) : null,

@@ -8,6 +8,7 @@ const LARGE_BYTES = 5_000_000;
 /** Of each stream 4 MB: more than what stands between a command and who reads it. */
 const COUNTED = 600_000;
 const BYTES_A_BEAT = 400_000;
+const BYTES_A_LOOK = 64_000;
 
 /** By `kill -0` of a second command: a sandbox is one world of processes. */
 async function isAlive(given: Given, ref: SandboxRef, pid: string): Promise<boolean> {
@@ -143,6 +144,34 @@ export const EXEC_PROMISES: readonly ProviderPromise[] = [
       const counted = Buffer.from(Array.from({ length: COUNTED }, (_, n) => `${n + 1}\n`).join(""));
       expect(Buffer.concat(read.stdout).equals(Buffer.concat([counted, Buffer.from("last\n")]))).toBe(true);
       expect(Buffer.concat(read.stderr).equals(counted)).toBe(true);
+      expect(exits).toEqual([exited(9)]);
+    },
+  },
+  {
+    title: "a reader who stands still until long after a command's end is given what it said last",
+    keep: async (given) => {
+      const ref = await given.sharedSandbox();
+      const cwd = await given.directory(ref);
+      const command = { argv: ["sh", "-c", `seq ${COUNTED / 2}; echo > ended; exit 9`], cwd } as const;
+      const isEnded = async () => (await given.run(ref, { argv: ["test", "-e", "ended"], cwd })).exit.code === 0;
+      const read: Uint8Array[] = [];
+      const exits = [];
+      let [rest, hasStood] = [0, false];
+      for await (const event of given.provider.exec(ref, command, given.signal)) {
+        if (event.type === "exit") exits.push(event);
+        else {
+          read.push(event.chunk);
+          rest += event.chunk.length;
+          if (hasStood || rest < BYTES_A_LOOK) continue;
+          rest = 0;
+          hasStood = await isEnded();
+          // Longer than engines keep what nobody has read.
+          if (hasStood) await given.shell(ref, "sleep 4");
+        }
+      }
+      const counted = Buffer.from(Array.from({ length: COUNTED / 2 }, (_, n) => `${n + 1}\n`).join(""));
+      expect(hasStood).toBe(true);
+      expect(Buffer.concat(read).equals(counted)).toBe(true);
       expect(exits).toEqual([exited(9)]);
     },
   },
