@@ -10,7 +10,6 @@ import { openNpmPackages } from "./adapters/agent-packages-npm.ts";
 import { openDiskBlobs } from "./adapters/blob-disk.ts";
 import { openMemoryBus } from "./adapters/bus-memory.ts";
 import { openRedisBus } from "./adapters/bus-redis.ts";
-import { openMemoryBuckets } from "./adapters/buckets-memory.ts";
 import { openRedisBuckets } from "./adapters/buckets-redis.ts";
 import { openGitCheckpoints } from "./adapters/checkpoint-git.ts";
 import { systemClock } from "./adapters/clock-system.ts";
@@ -46,6 +45,7 @@ import { openWebhookJudge } from "./app/judge-webhook.ts";
 import { openIngest } from "./app/ingest-events.ts";
 import { parseEgressSettings } from "./app/govern-egress.ts";
 import { ensureSeedPrices, openModels } from "./app/models.ts";
+import { openOwnBuckets } from "./app/own-buckets.ts";
 import { recordPass } from "./app/pass-record.ts";
 import { tellMonitoring } from "./app/tell-monitoring.ts";
 import { openProviders } from "./app/providers.ts";
@@ -216,8 +216,8 @@ async function openServer(options: ServerOptions, cleanup: ReturnType<typeof ope
   cleanup.add(() => bus.close());
   const installation = (await loadInstallation.one(db)).id;
   const { redisUrl } = config;
-  const buckets =
-    redisUrl === undefined ? openMemoryBuckets(clock) : openRedisBuckets({ url: redisUrl, installation, clock, log });
+  const own = openOwnBuckets(clock);
+  const buckets = redisUrl === undefined ? own : openRedisBuckets({ url: redisUrl, installation, own, clock, log });
   cleanup.add(() => buckets.close());
   const worker = join(PACKAGES, "worker/dist");
   const providers = openProviders({

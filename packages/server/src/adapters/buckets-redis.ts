@@ -1,11 +1,9 @@
 /** Buckets that replicas share in Redis: per kind one hash of buckets and one order of when each is full again, where it is forgotten. */
 import { createHash } from "node:crypto";
-import type { BucketDecision } from "@drover/core";
 import { Redis, type Result } from "ioredis";
-import type { BucketKind, Buckets } from "../ports/buckets.ts";
+import type { BucketKind, Buckets, OwnBuckets } from "../ports/buckets.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Log } from "../ports/log.ts";
-import { openMemoryBuckets } from "./buckets-memory.ts";
 
 /** Nobody's request waits longer for another's count. */
 const ANSWER_MS = 250;
@@ -65,14 +63,14 @@ export interface RedisBucketsOptions {
   readonly url: string;
   /** Whose they are: several installations may use one Redis. */
   readonly installation: string;
+  readonly own: OwnBuckets;
   readonly clock: Clock;
   readonly log: Log;
 }
 
 const toId = (key: string): string => createHash("sha256").update(key).digest("base64url").slice(0, 22);
 
-export function openRedisBuckets({ url, installation, clock, log }: RedisBucketsOptions): Buckets {
-  const own = openMemoryBuckets(clock);
+export function openRedisBuckets({ url, installation, own, clock, log }: RedisBucketsOptions): Buckets {
   const redis = new Redis(url, {
     enableOfflineQueue: false,
     maxRetriesPerRequest: 0,
@@ -112,12 +110,12 @@ export function openRedisBuckets({ url, installation, clock, log }: RedisBuckets
   return {
     take: async (kind, key, units) => {
       // Who takes too much of this process alone takes too much of all, and what was counted here holds while Redis is away.
-      const here: BucketDecision = own.takeNow(kind, key, units);
+      const here = own.takeNow(kind, key, units);
       if (!here.ok) return here;
       const wait = await ask(kind, key, units);
       if (wait === undefined || wait === 0) return here;
-      const { bucket } = own.takeNow(kind, key, -units);
-      return { ok: false, bucket, retryAfterSeconds: wait };
+      own.takeNow(kind, key, -units);
+      return { ok: false, retryAfterSeconds: wait };
     },
     close: async () => redis.disconnect(),
   };

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { describeBuckets, slowKind, takeUntilRefused } from "../../../testkit/src/conformance/buckets.ts";
 import { startRedis, type TestRedis } from "../../../testkit/src/redis.ts";
 import { silentLog } from "../../../testkit/src/silent-log.ts";
-import { openMemoryBuckets } from "./buckets-memory.ts";
+import { openOwnBuckets } from "../app/own-buckets.ts";
 import { openRedisBuckets } from "./buckets-redis.ts";
 import { systemClock } from "./clock-system.ts";
 
@@ -16,7 +16,7 @@ beforeAll(async () => {
 afterAll(() => redis[Symbol.asyncDispose]());
 
 const open = (installation: string, url = redis.url) =>
-  openRedisBuckets({ url, installation, clock: systemClock, log: silentLog });
+  openRedisBuckets({ url, installation, own: openOwnBuckets(systemClock), clock: systemClock, log: silentLog });
 const nextInstallation = () => `i${(installations += 1)}`;
 
 /** Two ends of one count. They are together when what one end took is missing at the other. */
@@ -36,7 +36,7 @@ async function untilTogether(near: ReturnType<typeof open>, far: ReturnType<type
   await expect.poll(isTogether, { timeout: 20_000, interval: 20 }).toBe(true);
 }
 
-describeBuckets("memory", async () => openMemoryBuckets(systemClock));
+describeBuckets("of one process", async () => openOwnBuckets(systemClock));
 describeBuckets("redis", async () => (await openTwo())[0]);
 describeBuckets("redis that is away", async () => open("away", "redis://127.0.0.1:1"));
 

@@ -40,7 +40,11 @@ async function host(answer: Answer) {
   };
 }
 
-const ANYWHERE: RemoteJudge = { complainOfTarget: () => undefined, complainOfAddresses: () => undefined };
+const ANYWHERE: RemoteJudge = {
+  toDirectory: () => undefined,
+  complainOfTarget: () => undefined,
+  complainOfAddresses: () => undefined,
+};
 const resolver = { resolve: () => Promise.resolve(["127.0.0.1"]) };
 const { signal } = new AbortController();
 

@@ -1,7 +1,6 @@
 /** Asks a repository for its branches by `git ls-remote`, at an address that was judged before. */
 import { isIP } from "node:net";
 import { AppError } from "@drover/contract";
-import { parseRepoAddress } from "@drover/core";
 import type { NameResolver } from "../ports/egress.ts";
 import type { RemoteAnswer, RemoteListing, RemoteRefs } from "../ports/remote-refs.ts";
 import { runGit, toSecretSettings } from "./git/run-git.ts";
@@ -16,6 +15,8 @@ interface Target {
 }
 
 export interface RemoteJudge {
+  /** Where it lies on this machine, if it does. */
+  toDirectory(repo: string): string | undefined;
   /** Why this host and port are refused, before its name is looked up. */
   complainOfTarget(target: Target): string | undefined;
   complainOfAddresses(target: Target, addresses: readonly string[]): string | undefined;
@@ -82,8 +83,8 @@ export function openRemoteRefs({ resolver, judge, timeLimitMs = TIME_LIMIT_MS }:
   };
 
   const look = (repo: string, signal: AbortSignal): Promise<RemoteAnswer> => {
-    const parsed = parseRepoAddress(repo);
-    if (parsed?.kind === "local") return ask(`file://${parsed.address}`, {}, signal);
+    const directory = judge.toDirectory(repo);
+    if (directory !== undefined) return ask(`file://${directory}`, {}, signal);
     const url = URL.parse(repo);
     if (url === null || !/^https?:$/.test(url.protocol))
       return Promise.resolve({ status: "unchecked", detail: "only http addresses are asked beforehand" });

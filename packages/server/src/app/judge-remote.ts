@@ -1,5 +1,5 @@
 /** Where the server looks when somebody names a repository: what a sandbox with an open network might reach, and nothing else. */
-import { decideAddresses, decideTarget, type EgressPolicy } from "@drover/core";
+import { decideAddresses, decideTarget, parseRepoAddress, type EgressPolicy } from "@drover/core";
 import type { EgressSettings } from "./govern-egress.ts";
 
 interface Target {
@@ -13,6 +13,10 @@ const toWords = (refusal: string): string =>
 export function openRemoteJudge({ ports, rules }: EgressSettings, own: () => EgressPolicy["own"]) {
   const toPolicy = (): EgressPolicy => ({ network: "open", rules, openPorts: ports, own: own() });
   return {
+    toDirectory: (repo: string): string | undefined => {
+      const parsed = parseRepoAddress(repo);
+      return parsed?.kind === "local" ? parsed.address : undefined;
+    },
     complainOfTarget: (target: Target): string | undefined => {
       const decision = decideTarget(toPolicy(), target);
       return decision.ok ? undefined : toWords(decision.reason);
