@@ -18,9 +18,10 @@ import {
 } from "../store/supervision.ts";
 import type { Deps } from "./deps.ts";
 
-const PAGE = 500;
+/** Between two pages others have their turn: a page of hundreds holds everybody up for tens of milliseconds. */
+const PAGE = 64;
 /** A run that grew more than this since the last look is read on at the next one. */
-const PAGES = 20;
+const PAGES = 160;
 
 export interface Folded {
   readonly cursorSeq: number;

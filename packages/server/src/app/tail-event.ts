@@ -5,6 +5,7 @@ import {
   toMatcher,
   toPublishedType,
   type EventFilter,
+  type EventId,
   type EventMatcher,
   type JsonObject,
   type SandboxId,
@@ -20,8 +21,7 @@ export interface TailEvent {
   readonly entityId: string;
   /** The type as stored, without the published prefix. */
   readonly storedType: string;
-  data(): JsonObject;
-  /** Made when first asked for. */
+  /** Made when it is asked for, and kept for that turn of the event loop only. */
   readonly json: string;
   /** About as many bytes as the frame has. */
   readonly weight: number;
@@ -29,28 +29,19 @@ export interface TailEvent {
 
 type FrameRow = Omit<TailRow, "size">;
 
-/** Splices the stored text into the frame; only a body with a key of ours must be parsed and merged. */
-function writeFrame(row: FrameRow, eventType: string): string {
-  if (row.shadows) return JSON.stringify(toFrame({ ...row, event_data: JSON.parse(row.data_text) as JsonObject }));
-  const head = JSON.stringify({
-    type: "event",
-    seq: row.seq,
-    sandbox_seq: row.sandbox_seq,
-    id: row.id,
-    ts: row.created_at.toISOString(),
-    event_type: eventType,
-    entity_type: row.entity_type,
-    entity_id: row.entity_id,
-    project_id: row.project_id,
-  });
-  const body = row.data_text.slice(1, -1).trim();
-  const extra = `"source":${JSON.stringify(row.source)},"original_event_type":${JSON.stringify(row.event_type)}`;
-  return `${head.slice(0, -1)},"payload":{${body === "" ? "" : `${body},`}${extra}}}`;
-}
-
 const FRAME_OVERHEAD = 300;
 
-/** A class, because thousands a second are made and kept for a while: no closures to carry along. */
+const made: RowEvent[] = [];
+/** Subscribers with different wishes are told in one turn; a frame that were kept longer would double what the ring holds. */
+function dropSoon(event: RowEvent): void {
+  if (made.push(event) > 1) return;
+  setImmediate(() => {
+    for (const each of made.splice(0)) each.dropJson();
+  });
+}
+
+/** A class, because thousands a second are made and kept for a while: no closures to carry along, and of the row only what its
+ *  frame needs. */
 class RowEvent implements TailEvent {
   readonly seq: number;
   readonly sandboxId: SandboxId | null;
@@ -59,8 +50,12 @@ class RowEvent implements TailEvent {
   readonly entityType: string;
   readonly entityId: string;
   readonly storedType: string;
-  readonly weight: number;
-  readonly #row: FrameRow;
+  readonly #id: EventId;
+  readonly #sandboxSeq: number | null;
+  readonly #at: Date;
+  readonly #source: string;
+  readonly #dataText: string;
+  readonly #shadows: boolean;
   #json: string | undefined;
 
   constructor(row: FrameRow) {
@@ -71,16 +66,50 @@ class RowEvent implements TailEvent {
     this.entityType = row.entity_type;
     this.entityId = row.entity_id;
     this.storedType = row.event_type;
-    this.weight = row.data_text.length + FRAME_OVERHEAD;
-    this.#row = row;
+    this.#id = row.id;
+    this.#sandboxSeq = row.sandbox_seq;
+    this.#at = row.created_at;
+    this.#source = row.source;
+    this.#dataText = row.data_text;
+    this.#shadows = row.shadows;
+    this.#json = undefined;
   }
 
-  data(): JsonObject {
-    return JSON.parse(this.#row.data_text) as JsonObject;
+  get weight(): number {
+    return this.#dataText.length + FRAME_OVERHEAD;
   }
 
   get json(): string {
-    return (this.#json ??= writeFrame(this.#row, this.eventType));
+    if (this.#json === undefined) {
+      this.#json = this.#writeFrame();
+      dropSoon(this);
+    }
+    return this.#json;
+  }
+
+  dropJson(): void {
+    this.#json = undefined;
+  }
+
+  /** Splices the stored text into the frame; only a body with a key of ours must be parsed and merged. */
+  #writeFrame(): string {
+    const row = {
+      seq: this.seq,
+      sandbox_seq: this.#sandboxSeq,
+      id: this.#id,
+      created_at: this.#at,
+      event_type: this.storedType,
+      sandbox_id: this.sandboxId,
+      entity_type: this.entityType,
+      entity_id: this.entityId,
+      project_id: this.projectId,
+      source: this.#source,
+    };
+    if (this.#shadows) return JSON.stringify(toFrame({ ...row, event_data: JSON.parse(this.#dataText) as JsonObject }));
+    const { payload, ...head } = toFrame({ ...row, event_data: {} });
+    const body = this.#dataText.slice(1, -1).trim();
+    const comma = body === "" ? "" : ",";
+    return `${JSON.stringify(head).slice(0, -1)},"payload":{${body}${comma}${JSON.stringify(payload).slice(1)}}`;
   }
 }
 

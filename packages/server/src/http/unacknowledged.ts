@@ -32,20 +32,27 @@ export interface Unacknowledged {
   room(): number;
 }
 
+/** Below this many forgotten entries the list is not moved up: it would be copied for every event. */
+const LEAST_MOVED = 256;
+
 export function openUnacknowledged(limit: number): Unacknowledged {
-  /** Oldest first. Those in front are forgotten while the rest alone fill the limit. */
-  let sent: (readonly number[])[] = [];
+  /** Oldest first, from `first` on. Those in front are forgotten while the rest alone fill the limit. */
+  const sent: (readonly number[])[] = [];
+  let first = 0;
   let count = 0;
   let acknowledged: number | undefined;
 
+  const mayForget = (oldest: readonly number[]) =>
+    (acknowledged !== undefined && (oldest.at(-1) ?? 0) <= acknowledged) || count - oldest.length >= limit;
+
   const forget = () => {
-    const first = sent[0];
-    if (first === undefined) return false;
-    const isAcknowledged = acknowledged !== undefined && (first.at(-1) ?? 0) <= acknowledged;
-    if (!isAcknowledged && count - first.length < limit) return false;
-    sent = sent.slice(1);
-    count -= first.length;
-    return true;
+    for (let oldest = sent[first]; oldest !== undefined && mayForget(oldest); oldest = sent[first]) {
+      count -= oldest.length;
+      first += 1;
+    }
+    if (first < LEAST_MOVED || first < sent.length / 2) return;
+    sent.splice(0, first);
+    first = 0;
   };
 
   return {
@@ -53,16 +60,17 @@ export function openUnacknowledged(limit: number): Unacknowledged {
       const seqs = toSeqs(events);
       sent.push(seqs);
       count += seqs.length;
-      while (forget());
+      forget();
     },
     acknowledge: (seq) => {
       acknowledged = Math.max(acknowledged ?? 0, seq);
-      while (forget());
+      forget();
     },
     room: () => {
       if (acknowledged === undefined) return Infinity;
-      const above = acknowledged;
-      return Math.max(0, limit - sent.reduce((sum, seqs) => sum + countAbove(seqs, above), 0));
+      let above = 0;
+      for (let index = first; index < sent.length; index++) above += countAbove(sent[index] ?? [], acknowledged);
+      return Math.max(0, limit - above);
     },
   };
 }
