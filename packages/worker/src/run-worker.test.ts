@@ -456,6 +456,18 @@ test("a worker that is done waits for a server that is away, and one that is tol
   expect((await hurried.end("SIGTERM")).unsent).toBeGreaterThan(0);
 });
 
+test("what an earlier life left unsent is sent by one that is told to end before it knows what to do", async ({ rig }) => {
+  const peer = await rig.peer({ ...steps({ text: "up" }), post_completion_s: 0.01 });
+  peer.intercept = (request) => (request.path.endsWith("/events") ? { status: 503 } : undefined);
+  const first = rig.run(peer, {}, { drainMs: 1 });
+  await peer.until(() => peer.requests.some((request) => request.path.endsWith("/events")));
+  const { unsent } = await first.end("SIGTERM");
+  expect(unsent).toBeGreaterThan(0);
+  peer.intercept = () => undefined;
+  expect(await rig.run(peer).end("SIGTERM")).toEqual({ code: 0, reason: "signal", unsent: 0 });
+  expect(peer.events).toHaveLength(unsent);
+});
+
 test("a full disk stops the agent, not the end that is asked for", async ({ rig }) => {
   const peer = await rig.peer(
     steps({ text: "up" }, { wait_for_message: { seconds: 600 } }, { text: "x".repeat(10_000) }),

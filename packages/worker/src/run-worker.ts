@@ -94,6 +94,8 @@ const toExitCode = (ending: Ending) => (ending.reason === "revoked" ? EXIT_CODES
 
 const newId = () => randomBytes(4).toString("hex");
 
+const toSpool = ({ stateDir }: Settings): string => join(stateDir, "artifacts");
+
 const toStarted = (
   { settings, parts }: Open,
   order: WorkOrder,
@@ -287,11 +289,23 @@ async function restoreOwn(
   return restoreRun({ ...own, clock: parts.clock, random: parts.random, log: parts.log }, assignment.resume, signal);
 }
 
+/** What an earlier life of this worker recorded and did not send: its end may come before it knows what to do. Returns what is left. */
+async function sendRest(open: Open, until: AbortSignal): Promise<number> {
+  const sending = new AbortController();
+  const artifacts = await openArtifactSpool(toSpool(open.settings));
+  const link = startLink({ ...toCommon(open), artifacts }, sending.signal);
+  await link.drained(until);
+  sending.abort();
+  await link.done;
+  return open.outbox.pending;
+}
+
 async function runOpen(open: Open, signal: AbortSignal): Promise<WorkerExit> {
   const { parts, settings, outbox } = open;
   const common = toCommon(open);
   const fetched = await fetchAssignment(common, signal);
-  if (fetched.kind === "closed") return { code: EXIT_CODES.done, reason: "signal", unsent: outbox.pending };
+  if (fetched.kind === "closed")
+    return { code: EXIT_CODES.done, reason: "signal", unsent: await sendRest(open, toLater(signal, parts.drainMs)) };
   if (fetched.kind === "ended")
     return {
       code: toExitCode(fetched.ending),
@@ -301,7 +315,7 @@ async function runOpen(open: Open, signal: AbortSignal): Promise<WorkerExit> {
   if (fetched.kind === "refused")
     throw new AppError("config.invalid", `the server refused the assignment: ${fetched.detail}`);
 
-  const artifacts = await openArtifactSpool(join(settings.stateDir, "artifacts"));
+  const artifacts = await openArtifactSpool(toSpool(settings));
   const watch = watchWorkspace({
     cwd: settings.cwd,
     stateDir: settings.stateDir,
