@@ -92,6 +92,16 @@ const REQUESTS: Readonly<Record<string, ToRequest>> = {
     body: { title: unique, force_create: true },
     other: { title: unique, force_create: true, priority: "LOW" },
   }),
+  addTicketComment: async (_, unique, server) => ({
+    path: `/tickets/${await createTicket(server, unique)}/comments`,
+    body: { comment_text: unique },
+    other: { comment_text: `${unique} too` },
+  }),
+  broadcastMessage: () => ({
+    path: "/collaboration/broadcast",
+    body: { content: "to all" },
+    other: { content: "to all others" },
+  }),
   createTask: async (_, unique, server) => {
     const ticket_id = await createTicket(server, unique);
     return { path: "/tasks", body: { ticket_id, title: unique }, other: { ticket_id, title: "else" } };
@@ -118,6 +128,7 @@ const NOT_HERE = [
   "startBranch",
   "finishBranch",
   "createPull",
+  "reportComment",
   "reportDiscovery",
 ];
 
