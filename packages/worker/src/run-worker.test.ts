@@ -456,10 +456,12 @@ test("a worker that is done waits for a server that is away, and one that is tol
   expect((await hurried.end("SIGTERM")).unsent).toBeGreaterThan(0);
 });
 
-test("what an earlier life left unsent is sent by one that is told to end before it knows what to do", async ({ rig }) => {
+test("what an earlier life left unsent is sent by one that is told to end before it knows what to do", async ({
+  rig,
+}) => {
   const peer = await rig.peer({ ...steps({ text: "up" }), post_completion_s: 0.01 });
   peer.intercept = (request) => (request.path.endsWith("/events") ? { status: 503 } : undefined);
-  const first = rig.run(peer, {}, { drainMs: 1 });
+  const first = rig.run(peer, {}, { drainMs: 300 });
   await peer.until(() => peer.requests.some((request) => request.path.endsWith("/events")));
   const { unsent } = await first.end("SIGTERM");
   expect(unsent).toBeGreaterThan(0);
