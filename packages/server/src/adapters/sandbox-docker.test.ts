@@ -197,6 +197,25 @@ describe("containers", () => {
     expect(await shell(provider, ref, "cat note")).toBe("kept\n");
   });
 
+  test("a command has not ended for its engine, which then throws away what is unread, before its reader has it all", async () => {
+    const provider = await open();
+    const ref = await make(provider, toSpec());
+    const word = unique("said");
+    // As much as stands between a command and who reads it, so that it ends unread.
+    const script = `head -c 600000 /dev/zero; echo > /tmp/ended; : ${word}`;
+    const events = provider.exec(ref, { argv: ["sh", "-c", script] }, signal)[Symbol.asyncIterator]();
+    const first = await events.next();
+    await untilFact("it has said all", async () => (await shell(provider, ref, "ls /tmp")) === "ended\n");
+    // Found in no command line but its own.
+    const look = `grep -la 'sai[d]${word.slice("said".length)}' /proc/[0-9]*/cmdline`;
+    expect(await shell(provider, ref, `sleep 1; ${look}`)).toMatch(/cmdline$/m);
+    let size = first.value?.type === "stdout" ? first.value.chunk.length : 0;
+    let next = await events.next();
+    for (; next.value?.type === "stdout"; next = await events.next()) size += next.value.chunk.length;
+    expect([size, next.value]).toMatchObject([600_000, { type: "exit", code: 0 }]);
+    await untilFact("it is gone", async () => (await shell(provider, ref, look)) === "");
+  });
+
   test("a command whose processes left its group is ended with its session", async () => {
     const provider = await open();
     const ref = await make(provider, toSpec());
