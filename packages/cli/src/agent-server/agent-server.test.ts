@@ -217,6 +217,35 @@ test("a conversation is confirmed, interrupted, followed by number, and refused 
   }
 });
 
+test("who begins a conversation while an earlier one of its id is being deleted is told so, or gets one of its own", async ({
+  folder,
+  model,
+}) => {
+  model.setScript([run("sleep 600")]);
+  const server = await startBinary(folder);
+  try {
+    const conversation_id = randomUUID();
+    const path = `/api/conversations/${conversation_id}`;
+    const body = { conversation_id, agent: toAgent(model), workspace: { working_dir: folder } };
+    const begin = () => call(server.url, "POST", "/api/conversations", body);
+    await begin();
+    await call(server.url, "POST", `${path}/events`, { role: "user", content: "Wait long", run: true });
+    const kinds = async () =>
+      (await call(server.url, "GET", `${path}/events/search`)).body.items.map(({ kind }: { kind: string }) => kind);
+    await expect.poll(kinds, FACT).toContain("ActionEvent");
+    const deleted = call(server.url, "DELETE", path);
+    const begun = await Promise.all(Array.from({ length: 50 }, begin));
+    expect((await deleted).status).toBe(200);
+    for (const { status } of begun) expect([200, 409]).toContain(status);
+    expect((await begin()).status).toBe(200);
+    expect((await call(server.url, "POST", `${path}/events`, { role: "user", content: "Hello" })).status).toBe(200);
+    expect(existsSync(join(folder, "kept", conversation_id, "meta.json"))).toBe(true);
+    expect(await kinds()).toEqual(["MessageEvent"]);
+  } finally {
+    await server.stop();
+  }
+});
+
 test("webhooks bring every event in order, signed, and what is never taken is kept", async ({ folder, model }) => {
   model.setScript([run("true"), { text: "Done." }]);
   const secret = `whsec_${Buffer.from("a secret of exactly thirty-two b").toString("base64")}`;

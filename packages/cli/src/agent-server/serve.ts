@@ -157,7 +157,7 @@ export async function startAgentServer(settings: AgentServerSettings): Promise<A
   const onEvent = ({ id, events }: Conversation) => {
     for (const hook of hooks) hook.wake(id, events);
   };
-  /** Removed, and not yet told to every webhook. */
+  /** Being removed, and not yet told to every webhook. */
   const leaving = new Set<string>();
   const erase = (id: string) => {
     const owing = new Set(hooks);
@@ -166,7 +166,6 @@ export async function startAgentServer(settings: AgentServerSettings): Promise<A
       eraseLog(settings.directory, id);
       leaving.delete(id);
     };
-    leaving.add(id);
     for (const hook of hooks)
       hook.release(id, () => {
         owing.delete(hook);
@@ -184,6 +183,7 @@ export async function startAgentServer(settings: AgentServerSettings): Promise<A
   for (const id of listRemoved(settings.directory)) {
     const { events } = openEventLog(settings.directory, id);
     for (const hook of hooks) hook.resume(id, events);
+    leaving.add(id);
     erase(id);
   }
   const wanted = settings.key === undefined ? undefined : digest(settings.key);
@@ -206,7 +206,7 @@ export async function startAgentServer(settings: AgentServerSettings): Promise<A
     const known = input.conversation_id === undefined ? undefined : conversations.get(input.conversation_id);
     if (known !== undefined) return known.toInfo();
     const meta = toMeta(input, new Date());
-    if (leaving.has(meta.id)) throw new Refusal(409, "an earlier conversation of this id is still being told");
+    if (leaving.has(meta.id)) throw new Refusal(409, "an earlier conversation of this id is not gone yet");
     for (const hook of hooks) hook.begin(meta.id);
     const key = input.agent.llm.api_key ?? undefined;
     const made = openConversation({ directory: settings.directory, meta, key, env: settings.env, onEvent });
@@ -246,6 +246,8 @@ export async function startAgentServer(settings: AgentServerSettings): Promise<A
     const conversation = find(id);
     if (method === "DELETE" && rest === "") {
       conversations.delete(id);
+      // Nobody begins one of this id while its log is still written to.
+      leaving.add(id);
       await conversation.close();
       conversation.remove();
       erase(id);

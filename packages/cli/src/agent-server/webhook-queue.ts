@@ -42,6 +42,7 @@ export function openWebhookQueue(settings: WebhookSettings, directory: string): 
   const closing = new AbortController();
   let timer: NodeJS.Timeout | undefined;
   let sending: Promise<void> = Promise.resolve();
+  let isSet = false;
 
   const post = async (id: string, body: string): Promise<string | undefined> => {
     const seconds = Math.floor(Date.now() / 1_000);
@@ -117,9 +118,17 @@ export function openWebhookQueue(settings: WebhookSettings, directory: string): 
   const soon = () => {
     timer ??= globalThis.setTimeout(send, FLUSH_MS);
   };
+  /** Once more after what is under way, however often it is asked for meanwhile. */
   function send() {
-    // Expected: a full disk. What is owed is in the log, and is looked at again.
-    sending = sending.then(sendAll).catch(soon);
+    if (isSet) return;
+    isSet = true;
+    sending = sending
+      .then(() => {
+        isSet = false;
+        return sendAll();
+      })
+      // Expected: a full disk. What is owed is in the log, and is looked at again.
+      .catch(soon);
   }
 
   return {
