@@ -7,6 +7,7 @@ import type { WorkerPrincipal } from "../app/credential.ts";
 import type { Deps } from "../app/deps.ts";
 import { resolvePrincipal } from "./authorise.ts";
 import { type BodyRoom, createBodyRoom } from "./body-room.ts";
+import { onClosed, signalOf } from "./hang-up.ts";
 import { toAppError, toProblem } from "./problem.ts";
 import { toVendorEvent, toVendorProblem } from "./vendor-problem.ts";
 
@@ -71,13 +72,6 @@ async function readBody({ raw, headers }: FastifyRequest, limits: BodyLimits): P
   return chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks);
 }
 
-/** Aborts when the agent hangs up or the server stops. */
-function toSignal(reply: FastifyReply, stopping: AbortSignal): AbortSignal {
-  const hangUp = new AbortController();
-  reply.raw.once("close", () => hangUp.abort());
-  return AbortSignal.any([stopping, hangUp.signal]);
-}
-
 /** Chunk by chunk at the agent's pace: nothing is read from the vendor that the agent has not taken. */
 async function pass(
   reply: FastifyReply,
@@ -91,7 +85,7 @@ async function pass(
   raw.setHeader("cache-control", "no-store");
   raw.writeHead(answer.status);
   raw.flushHeaders();
-  const closed = new Promise<void>((resolve) => void raw.once("close", resolve));
+  const closed = new Promise<void>((resolve) => onClosed(raw, resolve));
   try {
     for await (const chunk of answer.chunks) {
       if (raw.destroyed) break;
@@ -144,7 +138,7 @@ async function exchange(
     silenceMs: deps.config.modelRequestSilenceSeconds * 1_000,
     take,
   });
-  const signal = toSignal(reply, stopping);
+  const signal = signalOf(reply.raw, [stopping]);
   const answer = await callModel(deps, worker, { route, query, headers: request.headers, bytes }, signal);
   /** A stream can say why it ends. */
   const toLastWord = (error: unknown) => {

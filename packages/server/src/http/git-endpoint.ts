@@ -16,6 +16,7 @@ import {
   uploadPack,
   type GitAccess,
 } from "../app/serve-git.ts";
+import { onClosed, signalOf } from "./hang-up.ts";
 import { readPushHead, toPacket, toRefusalReport, type PushHead } from "./pkt-line.ts";
 import { resolvePrincipal } from "./authorise.ts";
 import { toAppError, toProblem } from "./problem.ts";
@@ -119,7 +120,7 @@ export async function mountGitEndpoint(app: FastifyInstance, deps: Deps, stoppin
     if (count > AT_ONCE)
       throw new AppError("request.rate_limited", "too many exchanges at once", { retryAfterSeconds: 1 });
     busy.set(who, count);
-    reply.raw.once("close", () => {
+    onClosed(reply.raw, () => {
       const left = (busy.get(who) ?? 1) - 1;
       if (left === 0) busy.delete(who);
       else busy.set(who, left);
@@ -127,11 +128,7 @@ export async function mountGitEndpoint(app: FastifyInstance, deps: Deps, stoppin
     return openGitAccess(deps, principal, parseProject(request), service, signal);
   };
 
-  const toSignal = (reply: FastifyReply) => {
-    const hangUp = new AbortController();
-    reply.raw.once("close", () => hangUp.abort());
-    return AbortSignal.any([stopping, hangUp.signal]);
-  };
+  const toSignal = (reply: FastifyReply) => signalOf(reply.raw, [stopping]);
 
   const receive = async (request: FastifyRequest, access: GitAccess, signal: AbortSignal): Promise<Buffer> => {
     const limit = toPushLimit(deps);

@@ -241,6 +241,7 @@ export function openHostedSockets(deps: Deps, hosts: HostCheck, watch: Credentia
     });
 
   const serve = async (socket: WebSocket, person: Person, inbox: Inbox) => {
+    if (socket.readyState !== socket.OPEN) return;
     const hangUp = new AbortController();
     socket.once("close", () => hangUp.abort(new AppError("sandbox.unavailable", "the caller hung up")));
     const signal = AbortSignal.any([stopping.signal, hangUp.signal]);

@@ -4,6 +4,7 @@ import { api, API_BASE, AppError, type Endpoint, type Problem } from "@drover/co
 import type { Person } from "../app/credential.ts";
 import type { Deps } from "../app/deps.ts";
 import { resolvePrincipal } from "./authorise.ts";
+import { signalOf } from "./hang-up.ts";
 import type { Asked, CallAs } from "./mcp-tools.ts";
 
 const PATHS = ["/mcp", `${API_BASE}/mcp`];
@@ -63,8 +64,7 @@ export function mountMcp(app: FastifyInstance, deps: Deps, stopping: AbortSignal
       handler: async (request, reply) => {
         const caller = callers.get(request);
         if (caller === undefined) throw new AppError("auth.required");
-        const hangUp = new AbortController();
-        reply.raw.once("close", () => hangUp.abort());
+        const signal = signalOf(reply.raw, [stopping]);
         // The SDK is large: who asks for no tool does not load it.
         const { answerExchange, RefusedError } = await import("./mcp-exchange.ts");
         const response = await answerExchange({
@@ -78,7 +78,7 @@ export function mountMcp(app: FastifyInstance, deps: Deps, stopping: AbortSignal
             ),
           }),
           body: request.body,
-          signal: AbortSignal.any([stopping, hangUp.signal]),
+          signal,
         });
         const type = response.headers.get("content-type");
         if (type !== null) void reply.type(type);

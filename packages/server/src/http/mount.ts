@@ -17,6 +17,7 @@ import { openFirstReplies } from "./first-replies.ts";
 import { forwardRequest } from "./forward-request.ts";
 import { mountGateway } from "./gateway.ts";
 import { handlers } from "./handlers.ts";
+import { signalOf } from "./hang-up.ts";
 import { openHostedSockets } from "./hosted-socket.ts";
 import { openHostCheck, requireServed, type HostCheck } from "./host-check.ts";
 import { mountMcp } from "./mcp.ts";
@@ -93,22 +94,6 @@ function parseQueryPart(endpoint: Endpoint, query: Readonly<Record<string, unkno
     });
   }
   return parsePart(endpoint.query, query, "query");
-}
-
-/** One for all: an error of its own would have a stack. */
-const HUNG_UP = new DOMException("the caller hung up", "AbortError");
-
-/** Made only for the few that wait: aborts when the caller hangs up or one of the others does, at which nothing stays. */
-function signalOf(reply: FastifyReply, others: readonly AbortSignal[]): AbortSignal {
-  const ending = new AbortController();
-  const end = () => ending.abort(others.find(({ aborted }) => aborted)?.reason ?? HUNG_UP);
-  if (others.some(({ aborted }) => aborted)) end();
-  for (const other of others) other.addEventListener("abort", end, { once: true });
-  reply.raw.once("close", () => {
-    for (const other of others) other.removeEventListener("abort", end);
-    end();
-  });
-  return ending.signal;
 }
 
 export async function mountSite(
@@ -222,11 +207,11 @@ export async function mountSite(
           reply,
           requestKey: toRequestKey(endpoint, request, principal),
           get signal() {
-            return signalOf(reply, [options.signal]);
+            return signalOf(reply.raw, [options.signal]);
           },
           get waiting() {
             if (leaving.signal.aborted) throw new AppError("server.not_ready", "the server stops");
-            return signalOf(reply, [options.signal, leaving.signal]);
+            return signalOf(reply.raw, [options.signal, leaving.signal]);
           },
         };
         const handle = handlers[name] as (context: Context, input: unknown) => Promise<unknown>;

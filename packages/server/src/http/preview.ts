@@ -12,6 +12,7 @@ import {
   parsePreviewHost,
   type PreviewTarget,
 } from "../app/preview-sandbox.ts";
+import { signalOf } from "./hang-up.ts";
 import { toAppError } from "./problem.ts";
 
 const COOKIE = "drover_preview";
@@ -163,9 +164,7 @@ export function openPreviewSite(deps: Deps): PreviewSite {
   };
 
   const pass = async (target: PreviewTarget, request: IncomingMessage, response: ServerResponse) => {
-    const hangUp = new AbortController();
-    response.once("close", () => hangUp.abort());
-    const inner = await ask(target, request, { connection: "close" }, hangUp.signal);
+    const inner = await ask(target, request, { connection: "close" }, signalOf(response, []));
     const answered = new Promise<IncomingMessage>((resolve, reject) =>
       inner.once("response", resolve).once("error", reject),
     );
@@ -192,10 +191,8 @@ export function openPreviewSite(deps: Deps): PreviewSite {
     const tokenId = target === null || isForeign(request) ? undefined : await findToken(target, request);
     if (target === null || tokenId === undefined || request.headers.origin === undefined)
       return void socket.end("HTTP/1.1 403 Forbidden\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");
-    const hangUp = new AbortController();
-    socket.once("close", () => hangUp.abort());
     const more = { connection: "Upgrade", upgrade: String(request.headers.upgrade) };
-    const inner = await ask(target, request, more, hangUp.signal);
+    const inner = await ask(target, request, more, signalOf(socket, []));
     const refuse = () => void socket.end("HTTP/1.1 502 Bad Gateway\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");
     inner.once("error", refuse);
     inner.once("response", refuse);

@@ -3,6 +3,7 @@ import { AppError, type SandboxId } from "@drover/contract";
 import type { Person } from "../app/credential.ts";
 import { toAudience, type TailEvent } from "../app/tail-event.ts";
 import type { Context } from "./context.ts";
+import { onClosed } from "./hang-up.ts";
 import { parseSessionCookie } from "./session-cookie.ts";
 import { openSubscriber } from "./subscriber.ts";
 
@@ -30,7 +31,7 @@ export async function streamSandbox(
   const afterSeq = parseLastEventId(request.headers["last-event-id"]) ?? asked;
   reply.hijack();
   const out = reply.raw;
-  const isOver = new Promise<void>((resolve) => out.once("close", resolve));
+  const isOver = new Promise<void>((resolve) => onClosed(out, resolve));
   out.writeHead(200, {
     "content-type": "text/event-stream; charset=utf-8",
     "cache-control": "no-store",
