@@ -1,8 +1,8 @@
 /** Hands waiting messages to the worker: leased until acknowledged, or read once in the compatible form. */
 import type { InboxMessage } from "@drover/contract";
 import { startNap, type Nap } from "../nap.ts";
-import { claimMessages, type MessageRow } from "../store/messages.ts";
-import { loadForWorker } from "./current-worker.ts";
+import { claimMessages, loadInbox, type MessageRow } from "../store/messages.ts";
+import { requireCurrent } from "./current-worker.ts";
 import type { Deps } from "./deps.ts";
 import type { WorkerIdentity } from "./ingest-events.ts";
 
@@ -38,10 +38,10 @@ export async function receiveMessages(
     for (;;) {
       const leftMs = deadlineMs - deps.clock.now().getTime();
       hasNews = false;
-      await loadForWorker(deps.db, worker);
+      const inbox = requireCurrent(await loadInbox.maybe(deps.db, worker.sandboxId), worker);
       // A caller that hung up must not take messages along.
       if (signal.aborted) return [];
-      const rows = await claimMessages(deps.db, worker.sandboxId, query.lease ?? null);
+      const rows = inbox.has_messages ? await claimMessages(deps.db, worker.sandboxId, query.lease ?? null) : [];
       if (rows.length > 0) deps.fault("message.leased");
       if (rows.length > 0 || leftMs <= 0) return rows.map(toInboxMessage);
       if (hasNews) continue;

@@ -1,5 +1,5 @@
 /** The message queue of each sandbox: priority, lease, acknowledgement. */
-import { MessageId, MessageState, MessageType, SandboxId } from "@drover/contract";
+import { MessageId, MessageState, MessageType, SandboxId, SandboxState } from "@drover/contract";
 import { z } from "zod";
 import { command, query } from "./query.ts";
 import { empty, sql } from "./sql.ts";
@@ -71,6 +71,24 @@ export const countWaiting = query(
 );
 
 const LEASE_LIMIT = 100;
+/** May be taken: new, or its lease ran out. */
+const isFree = sql`state in ('queued', 'leased') and (state = 'queued' or leased_until <= now())`;
+
+/** All that a worker which waits must know, in one look: hundreds look every second, and as a rule there is nothing. */
+export const loadInbox = query(
+  "messages.look",
+  z.object({
+    generation: z.number(),
+    state: SandboxState,
+    closed_at: z.date().nullable(),
+    has_messages: z.boolean(),
+  }),
+  [SAMPLE_SANDBOX],
+  (sandboxId: SandboxId) => sql`
+  select generation, state, closed_at, exists (select 1 from messages where sandbox_id = s.id and ${isFree}) as has_messages
+  from sandboxes s where id = ${sandboxId}`,
+  { prepared: true },
+);
 
 /** Takes what waits, interrupts first, then oldest first. `leaseSeconds` null: read once, marked delivered. */
 export const claimMessages = query(
@@ -80,7 +98,7 @@ export const claimMessages = query(
   (sandboxId: SandboxId, leaseSeconds: number | null) => sql`
   with waiting as (
     select id from messages
-    where sandbox_id = ${sandboxId} and state in ('queued', 'leased') and (state = 'queued' or leased_until <= now())
+    where sandbox_id = ${sandboxId} and ${isFree}
     order by is_urgent desc, position limit ${LEASE_LIMIT} for update skip locked),
   taken as (
     update messages m set leased_at = now(),
