@@ -60,6 +60,7 @@ export const webhookEndpoints = {
     summary: "A new secret, told once; the old one signs nothing any more.",
     params: webhookRef,
     reply: CreatedWebhook,
+    creates: true,
   }),
   pingWebhook: endpoint({
     method: "POST",

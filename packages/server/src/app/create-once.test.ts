@@ -24,6 +24,11 @@ async function createTasks(server: TestServer, unique: string): Promise<readonly
   return [one.body.id, two.body.id];
 }
 
+async function createHook(server: TestServer, description: string): Promise<string> {
+  const body = { url: "https://receiver.example/hook", description, is_enabled: false };
+  return (await server.call("POST", "/webhooks", { body })).body.id;
+}
+
 /** A request per endpoint that creates something. `unique` keeps names apart. */
 const REQUESTS: Readonly<Record<string, ToRequest>> = {
   createWsTicket: () => ({ path: "/auth/ws-ticket" }),
@@ -48,11 +53,10 @@ const REQUESTS: Readonly<Record<string, ToRequest>> = {
     body: { url: "https://receiver.example/hook", description: unique, is_enabled: false },
     other: { url: "https://receiver.example/other", description: unique, is_enabled: false },
   }),
-  pingWebhook: async (_, unique, server) => {
-    const body = { url: "https://receiver.example/hook", description: unique, is_enabled: false };
-    const hook = await server.call("POST", "/webhooks", { body });
-    return { path: `/webhooks/${hook.body.id}/ping` };
-  },
+  pingWebhook: async (_, unique, server) => ({ path: `/webhooks/${await createHook(server, unique)}/ping` }),
+  rotateWebhook: async (_, unique, server) => ({
+    path: `/webhooks/${await createHook(server, unique)}/rotate-secret`,
+  }),
   createBudget: ({ id }) => ({
     path: "/budgets",
     body: { scope_type: "sandbox", scope_id: id, limit_amount: 1 },
@@ -118,6 +122,12 @@ const REQUESTS: Readonly<Record<string, ToRequest>> = {
   }),
   replaceWorker: ({ id }) => ({ path: `/sandboxes/${id}/worker-token` }),
   sendMessage: ({ id }) => ({ path: `/sandboxes/${id}/messages`, body: { content: "a" }, other: { content: "b" } }),
+  broadcastMessage: () => ({ path: "/collaboration/broadcast", body: { content: "a" }, other: { content: "b" } }),
+  addTicketComment: async (_, unique, server) => ({
+    path: `/tickets/${await createTicket(server, unique)}/comments`,
+    body: { comment_text: "a" },
+    other: { comment_text: "b" },
+  }),
 };
 
 /** They need more than a sandbox of provider `external`, and are held to it beside what they are about. */
@@ -130,6 +140,7 @@ const NOT_HERE = [
   "createPull",
   "reportComment",
   "reportDiscovery",
+  "reportComment",
 ];
 
 test("every endpoint that creates something is held to this", () => {

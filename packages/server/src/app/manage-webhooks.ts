@@ -132,8 +132,13 @@ export async function removeWebhook(deps: Deps, actor: Person, id: WebhookId): P
   });
 }
 
-export async function rotateWebhook(deps: Deps, actor: Person, id: WebhookId): Promise<CreatedWebhook> {
-  return writeWithEvents(deps, async (tx) => {
+export async function rotateWebhook(
+  deps: Deps,
+  actor: Person,
+  id: WebhookId,
+  key: RequestKey | undefined,
+): Promise<CreatedWebhook> {
+  return createOnce(deps, key, async (tx) => {
     await requireWebhook(tx, actor, id);
     const secret = newSecret();
     const row = await updateWebhookSecret.one(tx, id, deps.vault.seal(secret));

@@ -19,7 +19,8 @@ export const webhookHandlers: Pick<Handlers, keyof typeof webhookEndpoints> = {
   getWebhook: (context, { params }) => getWebhook(context.deps, person(context), params.webhook_id),
   changeWebhook: (context, { params, body }) => changeWebhook(context.deps, person(context), params.webhook_id, body),
   deleteWebhook: (context, { params }) => removeWebhook(context.deps, person(context), params.webhook_id),
-  rotateWebhook: (context, { params }) => rotateWebhook(context.deps, person(context), params.webhook_id),
+  rotateWebhook: (context, { params }) =>
+    rotateWebhook(context.deps, person(context), params.webhook_id, context.requestKey),
   pingWebhook: (context, { params }) =>
     pingWebhook(context.deps, person(context), params.webhook_id, context.requestKey),
   listDeliveries: (context, { params, query }) =>
