@@ -122,12 +122,6 @@ const REQUESTS: Readonly<Record<string, ToRequest>> = {
   }),
   replaceWorker: ({ id }) => ({ path: `/sandboxes/${id}/worker-token` }),
   sendMessage: ({ id }) => ({ path: `/sandboxes/${id}/messages`, body: { content: "a" }, other: { content: "b" } }),
-  broadcastMessage: () => ({ path: "/collaboration/broadcast", body: { content: "a" }, other: { content: "b" } }),
-  addTicketComment: async (_, unique, server) => ({
-    path: `/tickets/${await createTicket(server, unique)}/comments`,
-    body: { comment_text: "a" },
-    other: { comment_text: "b" },
-  }),
 };
 
 /** They need more than a sandbox of provider `external`, and are held to it beside what they are about. */
@@ -140,7 +134,6 @@ const NOT_HERE = [
   "createPull",
   "reportComment",
   "reportDiscovery",
-  "reportComment",
 ];
 
 test("every endpoint that creates something is held to this", () => {
