@@ -70,6 +70,20 @@ describe("from claim to end", () => {
     await becomes(server, last, "completed");
   });
 
+  test("a ticket that ends while a task of it is claimed takes the task with it", async ({ server }) => {
+    const work = await createWork(server);
+    const first = await work.add("first");
+    const next = await work.add("next", after(first));
+    const worker = await takeOver(server, first);
+    await server.db.tx(async (tx) => {
+      await tx.query(sql`update tickets set status = 'done', phase_id = 'PHASE_DONE' where id = ${work.ticketId}`);
+      await worker.say("agent.completed");
+      await becomes(server, next, "claiming");
+    });
+    await becomes(server, next, "cancelled");
+    expect(await listAttempts(server, next.id)).toEqual([]);
+  });
+
   test("completion is reported once, for one's own task only, and says what it unblocks", async ({ server }) => {
     const work = await createWork(server, { max_concurrent_tasks: 1 });
     const task = await work.add("one", { priority: "CRITICAL" });

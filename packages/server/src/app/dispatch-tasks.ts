@@ -1,5 +1,5 @@
 /** Starts what is ready: claims, then makes branch and sandbox row, and lets the provider do the rest. */
-import { pickExecutionMode, toTaskPrompt } from "@drover/core";
+import { isTicketOver, pickExecutionMode, toTaskPrompt } from "@drover/core";
 import {
   AppError,
   ExecutionConfig,
@@ -13,12 +13,13 @@ import { loadProject, type ProjectRow } from "../store/projects.ts";
 import { loadSandbox } from "../store/sandboxes.ts";
 import { insertAttempt, listAttempts, type AttemptRow } from "../store/task-attempts.ts";
 import { loadTask, updateTaskRow, type TaskRow } from "../store/tasks.ts";
-import { loadTicket, type TicketRow } from "../store/tickets.ts";
+import { loadTicket, lockTicket, type TicketRow } from "../store/tickets.ts";
 import { requireRuntime } from "./agent-packages.ts";
 import { openApart } from "./apart.ts";
 import { changeTask, draftTaskEvent, lockTask, moveTask } from "./change-task.ts";
 import { claimForValidation, claimReady } from "./claim-tasks.ts";
 import type { Deps } from "./deps.ts";
+import { endStranded } from "./end-stranded.ts";
 import { failWork } from "./end-task.ts";
 import { draftEvent, writeWithEvents, type EventDraft } from "./event-log.ts";
 import { insertSandboxRow } from "./insert-sandbox.ts";
@@ -91,11 +92,18 @@ async function assign(deps: Deps, order: Order, branch: string | null, signal: A
     await requireRuntime(deps, input.runtime);
   }
   const made = await writeWithEvents(deps, async (tx, append) => {
+    const ticket = await lockTicket.one(tx, task.ticket_id);
     const locked = await lockTask(tx, task.id);
     // Somebody cancelled it, or the claim was stale and another has it.
     const isMine =
       locked.claimed_by === deps.instance && locked.status === (kind === "work" ? "claiming" : "validating");
     if (!isMine) return undefined;
+    // Between the claim and this moment somebody ended or blocked the ticket.
+    if (kind === "work" && (isTicketOver(ticket) || ticket.is_blocked)) {
+      const why = { on: "released", reason: "the ticket is over or blocked", patch: { claimed_by: null } } as const;
+      await append((await moveTask(tx, deps, locked, why)).drafts);
+      return "held";
+    }
     const stopped = await draftStopOf(tx, deps, last);
     const { row: sandbox, drafts } = await insertSandboxRow(tx, deps, {
       createdBy: DISPATCHER,
@@ -137,6 +145,11 @@ async function assign(deps: Deps, order: Order, branch: string | null, signal: A
     await append([...stopped, ...drafts, ...moved.drafts, ...lost]);
     return sandbox;
   });
+  if (made === "held") {
+    await refreshAround(deps, [task.id]);
+    await endStranded(deps, task.ticket_id);
+    return false;
+  }
   if (last !== undefined) afterStop(deps);
   // Where a provider makes the sandbox this is a step of making it.
   if (made?.provider === "external" && resumes !== null) await prepareResume(deps, made, signal);

@@ -4,6 +4,7 @@ import { isEvent } from "../../../testkit/src/live-stream.ts";
 import { startTestServer, test as base, type TestServer } from "../../../testkit/src/server.ts";
 import { becomes, createWork, FACT_MS, finish, loadSandbox, loadTask, takeOver } from "../../../testkit/src/work.ts";
 import { sql } from "../store/sql.ts";
+import { lockEdges } from "../store/tasks.ts";
 
 vi.setConfig({ testTimeout: 120_000 });
 
@@ -52,6 +53,25 @@ test("a ticket that nobody approves in time does nothing, and says so where ever
   expect(body).toMatchObject({ approval_status: "timed_out", status: "backlog" });
   await becomes(server, task, "cancelled");
   expect((await server.call("POST", `/tickets/${work.ticketId}/approve`)).status).toBe(409);
+});
+
+test("a ticket is approved while a task is added to it: neither waits for ever for the other", async ({ server }) => {
+  const work = await createWork(server, { ticket_human_review: true }, { workflow_mode: "quick" });
+  const approving = await server.db.tx(async (tx) => {
+    await lockEdges.one(tx, work.projectId);
+    const answer = server.call("POST", `/tickets/${work.ticketId}/approve`);
+    // From here on it holds the ticket.
+    await expect
+      .poll(() =>
+        server.db.query(sql`select 1 as waits from pg_locks where locktype = 'advisory' and not granted
+          and database = (select oid from pg_database where datname = current_database())`),
+      )
+      .toHaveLength(1);
+    // As a row does that names the ticket.
+    await tx.query(sql`select id from tickets where id = ${work.ticketId} for key share nowait`);
+    return { answer };
+  });
+  expect((await approving.answer).body).toMatchObject({ approval_status: "approved" });
 });
 
 test("a task is given only to agents that can do all it asks for", async ({ server }) => {

@@ -116,11 +116,12 @@ export const loadTicket = query(
   (id: string) => sql`select ${columns} from tickets t where t.id = ${id}`,
 );
 
+/** Rows that only name the ticket, such as a new task of it, need not wait: its key never changes. */
 export const lockTicket = query(
   "tickets.lock",
   TicketRow,
   [SAMPLE_ID],
-  (id: string) => sql`select ${columns} from tickets t where t.id = ${id} for update of t`,
+  (id: string) => sql`select ${columns} from tickets t where t.id = ${id} for no key update of t`,
 );
 
 export const loadTicketProject = query(
