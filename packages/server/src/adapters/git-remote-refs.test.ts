@@ -2,6 +2,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { expect, test } from "vitest";
+import { locateRemote } from "../app/judge-remote.ts";
 import { openRemoteRefs, type RemoteJudge } from "./git-remote-refs.ts";
 
 const COMMIT = "a".repeat(40);
@@ -41,7 +42,7 @@ async function host(answer: Answer) {
 }
 
 const ANYWHERE: RemoteJudge = {
-  toDirectory: () => undefined,
+  locate: locateRemote,
   complainOfTarget: () => undefined,
   complainOfAddresses: () => undefined,
 };
@@ -56,6 +57,22 @@ test("branches are listed from the address that was looked up, and a login trave
   expect(server.asked.map(({ headers }) => [headers.host, headers.authorization])).toEqual([
     [`git.example.test:${server.port}`, `Basic ${Buffer.from("who:s@cret").toString("base64")}`],
   ]);
+});
+
+test("a final dot of the name is none for the judge, the look-up or the call, and a login is taken byte for byte", async () => {
+  await using server = await host(advertise);
+  const seen: string[] = [];
+  const remote = openRemoteRefs({
+    resolver: { resolve: async (name) => (seen.push(name), ["127.0.0.1"]) },
+    judge: { ...ANYWHERE, complainOfTarget: (target) => void seen.push(target?.host ?? "none") },
+  });
+  const answer = await remote.list(`http://who%zz:%e9@git.example.test.:${server.port}/a.git`, signal);
+  expect(answer.status).toBe("listed");
+  expect(seen).toEqual(["git.example.test", "git.example.test"]);
+  expect(server.asked.map(({ headers }) => [headers.host, headers.authorization])).toEqual([
+    [`git.example.test:${server.port}`, `Basic ${Buffer.from("who%zz:\xe9", "latin1").toString("base64")}`],
+  ]);
+  expect(await remote.list("http://a..b/c.git", signal)).toMatchObject({ status: "refused" });
 });
 
 test("an address that is refused by name is not looked up, and one refused by address is not dialled", async () => {

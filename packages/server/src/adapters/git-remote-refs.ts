@@ -14,11 +14,16 @@ interface Target {
   readonly port: number;
 }
 
+/** Where an address leads. `target` is missing where its host is none. */
+export type RemotePlace =
+  | { readonly kind: "local"; readonly path: string }
+  | { readonly kind: "http"; readonly url: URL; readonly target: Target | undefined };
+
 export interface RemoteJudge {
-  /** Where it lies on this machine, if it does. */
-  toDirectory(repo: string): string | undefined;
+  /** Undefined: an address that is not asked beforehand. */
+  locate(repo: string): RemotePlace | undefined;
   /** Why this host and port are refused, before its name is looked up. */
-  complainOfTarget(target: Target): string | undefined;
+  complainOfTarget(target: Target | undefined): string | undefined;
   complainOfAddresses(target: Target, addresses: readonly string[]): string | undefined;
 }
 
@@ -34,20 +39,21 @@ function parseListing(text: string): RemoteListing {
   return { defaultBranch: head !== null && branches.includes(head) ? head : (branches[0] ?? null), branches };
 }
 
-function toTarget(url: URL): Target {
-  const port = url.port === "" ? (url.protocol === "https:" ? 443 : 80) : Number(url.port);
-  return { host: url.hostname.replace(/^\[(.*)\]$/, "$1").toLowerCase(), port };
-}
+/** Byte for byte; what is no escape stands for itself, as Git reads it. */
+const decodeEscapes = (text: string) =>
+  text.replaceAll(/%([0-9a-f]{2})/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
 
 /** However Git looks the name up again, it finds what was judged; and it is not led elsewhere. */
 function toSettings(url: URL, { host, port }: Target, addresses: readonly string[]): Record<string, string> {
   const dialled = addresses.map((address) => (isIP(address) === 6 ? `[${address}]` : address)).join(",");
-  const login = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`;
+  const login = `${decodeEscapes(url.username)}:${decodeEscapes(url.password)}`;
   return {
     "http.followRedirects": "false",
     "http.proxy": "",
     ...(isIP(host) === 0 ? { "http.curloptResolve": `${host}:${port}:${dialled}` } : {}),
-    ...(login === ":" ? {} : { "http.extraHeader": `Authorization: Basic ${Buffer.from(login).toString("base64")}` }),
+    ...(login === ":"
+      ? {}
+      : { "http.extraHeader": `Authorization: Basic ${Buffer.from(login, "latin1").toString("base64")}` }),
   };
 }
 
@@ -68,10 +74,10 @@ export function openRemoteRefs({ resolver, judge, timeLimitMs = TIME_LIMIT_MS }:
     return { status: "listed", ...parseListing(stdout.toString("utf8")) };
   };
 
-  const askJudged = async (url: URL, signal: AbortSignal): Promise<RemoteAnswer> => {
-    const target = toTarget(url);
+  const askJudged = async (url: URL, target: Target | undefined, signal: AbortSignal): Promise<RemoteAnswer> => {
     const complaint = judge.complainOfTarget(target);
-    if (complaint !== undefined) return { status: "refused", detail: complaint };
+    if (target === undefined || complaint !== undefined)
+      return { status: "refused", detail: complaint ?? "it names no host" };
     const addresses = await resolver.resolve(target.host, AbortSignal.any([signal, AbortSignal.timeout(timeLimitMs)]));
     if (addresses.length === 0) return { status: "unreachable", detail: `nobody knows the host ${target.host}` };
     const refusal = judge.complainOfAddresses(target, addresses);
@@ -79,16 +85,16 @@ export function openRemoteRefs({ resolver, judge, timeLimitMs = TIME_LIMIT_MS }:
     const bare = new URL(url);
     bare.username = "";
     bare.password = "";
+    if (isIP(target.host) === 0) bare.hostname = target.host;
     return ask(bare.href, toSettings(url, target, addresses), signal);
   };
 
   const look = (repo: string, signal: AbortSignal): Promise<RemoteAnswer> => {
-    const directory = judge.toDirectory(repo);
-    if (directory !== undefined) return ask(`file://${directory}`, {}, signal);
-    const url = URL.parse(repo);
-    if (url === null || !/^https?:$/.test(url.protocol))
+    const place = judge.locate(repo);
+    if (place?.kind === "local") return ask(`file://${place.path}`, {}, signal);
+    if (place === undefined)
       return Promise.resolve({ status: "unchecked", detail: "only http addresses are asked beforehand" });
-    return askJudged(url, signal);
+    return askJudged(place.url, place.target, signal);
   };
 
   return {
