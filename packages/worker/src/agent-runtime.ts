@@ -100,6 +100,8 @@ export interface WorkOrder {
 }
 
 export interface AgentEvent {
+  /** Where it is the worker's own word about the agent. */
+  readonly source?: "worker";
   readonly event_type: string;
   readonly event_data: Readonly<Record<string, unknown>>;
 }

@@ -79,6 +79,7 @@ test("a worker that only looks around is asked for no evidence, and notes lie wh
   const looking = await rig.peer(toAssignment(script, { require: ["committed"] }));
   await rig.run(looking, { EXECUTION_MODE: "exploration", COMPLETION_SIGNAL: "seen" }).exit;
   expect(looking.data("iteration.completion_signal")).toHaveLength(1);
+  expect(looking.data("continuous.completed")).toMatchObject([{ completion_signal_count: 1 }]);
   expect(looking.data("iteration.validation")).toMatchObject([{ passed: true }]);
 
   const noting = await rig.peer(toAssignment(script, { require: ["committed"], max_iterations: 1 }));

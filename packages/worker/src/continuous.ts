@@ -200,9 +200,9 @@ async function* iterate(
           }),
         ];
     isTurnTold = false;
-    if (loop.signals >= options.completion_threshold) loop.signals = 0;
     const reason = decideStop(loop, options, passed, nowMs());
     if (reason === undefined) {
+      if (loop.signals >= options.completion_threshold) loop.signals = 0;
       loop.pending = toNextPrompt(order.prompt, toAim(parts), errors, await loadNotes());
       yield { events: [...told, begin(loop.pending)], mark: toMark(), isBarrier: true };
       sendPending();
@@ -263,13 +263,14 @@ async function* iterate(
       max_duration_seconds: options.max_duration_s,
       max_consecutive_errors: options.max_errors,
     };
-    const started = say("continuous.started", {
+    const about = {
       goal: order.prompt.slice(0, PREVIEW.prompt),
       limits,
       completion_signal: options.completion_signal,
       completion_threshold: options.completion_threshold,
       validation_requirements: parts.require,
-    });
+    };
+    const started = { ...say("continuous.started", about), source: "worker" as const };
     yield { events: [started, begin(order.prompt)], mark: toMark() };
   } else if (!loop.isOver) sendPending();
 

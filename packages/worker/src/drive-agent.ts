@@ -30,7 +30,7 @@ export interface DriveParts {
 
 const toEvent = (event: AgentStep["events"][number]): NewEvent => ({
   event_type: event.event_type,
-  source: "agent",
+  source: event.source ?? "agent",
   event_data: toEventData(event.event_data),
 });
 

@@ -26,7 +26,7 @@ const ITERATION = [
   "files_changed",
 ];
 
-/** Every row of the original's catalogue that is an agent's. What stands elsewhere than there is in docs/EVENTS.md. */
+/** What other documents know of an agent and is not here stands in docs/EVENTS.md. */
 export const WORKER_EVENTS: Readonly<Record<string, WorkerEvent>> = {
   "agent.started": worker(
     "timestamp",
@@ -108,7 +108,13 @@ export const WORKER_EVENTS: Readonly<Record<string, WorkerEvent>> = {
   "agent.error": agent("error"),
   "agent.stream_error": agent("error", "error_type", "final_output_length"),
   "agent.shutdown": worker("reason", "total_turns", "timestamp"),
-  "continuous.started": agent("goal", "limits", "completion_signal", "completion_threshold", "validation_requirements"),
+  "continuous.started": worker(
+    "goal",
+    "limits",
+    "completion_signal",
+    "completion_threshold",
+    "validation_requirements",
+  ),
   "iteration.started": agent("prompt_preview", ...ITERATION),
   "iteration.completion_signal": agent("iteration_num", "signal_count", "threshold"),
   "iteration.validation": agent("iteration_num", "passed", "feedback", "git_status", "errors"),

@@ -14,7 +14,7 @@ export interface PromptEnd {
 
 /** The agent is not there any more; the message says how it went. */
 export class AgentGone extends Error {
-  /** As the original's workers classify it. */
+  /** One of the classes that `agent.stream_error` knows. */
   readonly kind: "sigkill" | "command_failed" | "stream_init" | "unknown";
 
   constructor(message: string, kind: AgentGone["kind"]) {
