@@ -35,6 +35,7 @@ test("a vector is the same for the same text, as long as every other, and like n
   expect(vector).toHaveLength(VECTOR_LENGTH);
   expect(toLikeness(vector, vector)).toBeCloseTo(1);
   expect(toLikeness(vector, toLexicalVector("the of", ""))).toBe(0);
+  expect(toLexicalVector("Résumés naïfs", "")).toEqual(toLexicalVector("resumes naifs", ""));
   expect(toLikeness(toLexicalVector("Anmeldung schlägt fehl", ""), toLexicalVector("anmeldungen", ""))).toBeGreaterThan(
     0.4,
   );

@@ -23,12 +23,14 @@ function toHash(text: string): number {
   return hash >>> 0;
 }
 
+/** Letters lose their accents. */
 function countFeatures(counts: Map<string, number>, text: string, weight: number): void {
   const words =
     text
       .slice(0, CHARACTERS)
       .toLowerCase()
       .normalize("NFKD")
+      .replaceAll(/\p{M}/gu, "")
       .match(/[\p{L}\p{N}]+/gu) ?? [];
   const add = (feature: string, by: number) => counts.set(feature, (counts.get(feature) ?? 0) + by * weight);
   for (const word of words) {

@@ -1,7 +1,7 @@
 /** Finds tickets by what they say: by their words, by likeness, or by both. */
 import { fuseRanks, toLexicalVector, toLikeness } from "@drover/core";
 import type { FoundTickets, TicketId, TicketSearch } from "@drover/contract";
-import { findByWords, keepVector, listUnmeasured, listVectors, type SearchScope } from "../store/ticket-search.ts";
+import { findByWords, keepVectors, listUnmeasured, listVectors, type SearchScope } from "../store/ticket-search.ts";
 import { loadTicket } from "../store/tickets.ts";
 import type { Person } from "./credential.ts";
 import type { Deps } from "./deps.ts";
@@ -20,10 +20,12 @@ const LEAST_LIKENESS = 0.18;
 async function ensureVectors(deps: Deps, scope: SearchScope): Promise<void> {
   for (let made = 0; made < COMPARED; made += BATCH) {
     const missing = await listUnmeasured(deps.db, scope, BATCH);
-    for (const { id, title, description, text_hash } of missing) {
-      const vector = toLexicalVector(title, description ?? "");
-      await keepVector(deps.db, id, text_hash, new Uint8Array(vector.buffer));
-    }
+    const made = missing.map(({ id, title, description, text_hash }) => ({
+      id,
+      text_hash,
+      vector: new Uint8Array(toLexicalVector(title, description ?? "").buffer),
+    }));
+    if (made.length > 0) await keepVectors(deps.db, made);
     if (missing.length < BATCH) return;
   }
 }

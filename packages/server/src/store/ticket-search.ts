@@ -40,13 +40,31 @@ export const listUnmeasured = query(
   where ${inScope(scope)} and v.text_hash is distinct from ${textHash} order by t.created_at desc, t.id limit ${limit}`,
 );
 
-export const keepVector = command(
-  "ticket_vectors.keep",
-  ["00000000-0000-4000-8000-000000000000" as TicketId, "a", new Uint8Array(1)],
-  (id: TicketId, hash: string, vector: Uint8Array) => sql`
-  insert into ticket_vectors (ticket_id, text_hash, vector) values (${id}, ${hash}, ${vector})
-  on conflict (ticket_id) do update set text_hash = excluded.text_hash, vector = excluded.vector`,
-);
+export interface TicketVector {
+  readonly id: TicketId;
+  readonly text_hash: string;
+  readonly vector: Uint8Array;
+}
+
+const SAMPLE_VECTOR = {
+  id: "00000000-0000-4000-8000-000000000000" as TicketId,
+  text_hash: "a",
+  vector: new Uint8Array(1),
+};
+
+/** Ordered, so that two that measure the same tickets never wait for each other in a circle. */
+export const keepVectors = command("ticket_vectors.keep", [[SAMPLE_VECTOR]], (made: readonly TicketVector[]) => {
+  const [ids, hashes, vectors] = [
+    made.map((one) => one.id),
+    made.map((one) => one.text_hash),
+    made.map((one) => one.vector),
+  ];
+  return sql`
+  insert into ticket_vectors (ticket_id, text_hash, vector)
+  select * from unnest(${ids}::text[], ${hashes}::text[], ${vectors}::bytea[]) as made (ticket_id, text_hash, vector)
+  order by ticket_id
+  on conflict (ticket_id) do update set text_hash = excluded.text_hash, vector = excluded.vector`;
+});
 
 /** The newest of the scope. */
 export const listVectors = query(
