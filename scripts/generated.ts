@@ -104,11 +104,7 @@ const NOT_THERE = [
   "",
   "| call | why, and what instead |",
   "|---|---|",
-  "| `POST /tasks/:task_id/events` | only the worker of a task's sandbox speaks of its work: `POST /sandboxes/:sandbox_id/events` |",
-  "| `POST /collaboration/broadcast` | a message is delivered to one agent, which says that it read it: `POST /sandboxes/:sandbox_id/messages`, once for each |",
-  "| `GET /tickets/search` | `GET /tickets?q=`; there is no search by meaning, because no model of embeddings is needed to run Drover |",
-  "| `/tickets/:ticket_id/comments` | nothing reads them but people, who have the pull request; what agents should know is `update-context` |",
-  "| `POST /tickets/:ticket_id/resolve` | `transition` to `done`, `unblock`, or the merge of its pull request |",
+  "| `GET /tickets/search` | `POST /tickets/search`: what is looked for may be long; `GET /tickets?q=` finds a word |",
   "| `/preview...` | `POST /sandboxes/:sandbox_id/preview`: a preview is a link that opens a port, not a thing that is kept |",
   "",
 ];

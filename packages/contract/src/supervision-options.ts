@@ -1,4 +1,4 @@
-/** Settings of supervision. Names keep the original's environment variables where they exist. */
+/** Settings of supervision. */
 import { z } from "zod";
 
 const positive = z.coerce.number().positive();
