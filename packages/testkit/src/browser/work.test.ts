@@ -193,7 +193,9 @@ test("a task that runs shows its attempt and leads to its sandbox", async ({ pag
 test("a ticket is talked about, tied to another and resolved on its page, and its history tells it", async ({
   page,
   product,
+  complaints,
 }) => {
+  complaints.allow(/status of 403/);
   const client = connect(product);
   const [ticket, other] = [
     await client.createTicket({ body: { title: "Talked about" } }),
@@ -218,6 +220,16 @@ test("a ticket is talked about, tied to another and resolved on its page, and it
     expect.stringContaining("begin with"),
     expect.stringContaining("which one?"),
   ]);
+  // What was said stands, though nobody could be told: it is not there to be sent again.
+  const broadcasts = "**/collaboration/broadcast";
+  await page.route(broadcasts, (route) => route.fulfill({ status: 403, json: { title: "not today" } }));
+  await comments.getByLabel("Say something").fill("said once");
+  await comments.getByRole("checkbox", { name: "Also tell the agents at work on it" }).check();
+  await comments.getByRole("button", { name: "Comment" }).click();
+  await page.getByText(/^Said, but no agent was told: /).waitFor();
+  await page.unroute(broadcasts);
+  expect(await comments.getByLabel("Say something").inputValue()).toBe("");
+  await comments.locator("[data-comment]", { hasText: "said once" }).waitFor();
 
   const waits = page.getByRole("region", { name: "Waits for tickets" });
   await waits.getByLabel("Let it wait for").selectOption(other.id);

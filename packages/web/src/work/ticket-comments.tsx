@@ -86,16 +86,21 @@ function Say({ ticketId }: { readonly ticketId: string }) {
   const [text, setText] = useState("");
   const [isTold, setTold] = useState(false);
   const said = text.trim();
+  // Apart from the comment, which stands whether anybody is told or not: it is not to be said twice.
+  const tell = useMutation({
+    mutationFn: (content: string) => client.broadcastMessage({ body: { content, ticket_id: ticketId } }),
+    onSuccess: ({ recipient_count: count }) =>
+      count === 0
+        ? notify.bad("Nobody was told: no agent is at work on this ticket.")
+        : notify.good(`Sent to ${plural(count, "agent")}.`),
+    onError: (error) => notify.bad(`Said, but no agent was told: ${error.message}`),
+  });
   const say = useMutation({
-    mutationFn: async () => {
-      await client.addTicketComment({ params: { ticket_id: ticketId }, body: { comment_text: said } });
-      return isTold ? client.broadcastMessage({ body: { content: said, ticket_id: ticketId } }) : undefined;
-    },
-    onSuccess: (sent) => {
+    mutationFn: () => client.addTicketComment({ params: { ticket_id: ticketId }, body: { comment_text: said } }),
+    onSuccess: () => {
       setText("");
       setTold(false);
-      if (sent?.recipient_count === 0) notify.bad("Nobody was told: no agent is at work on this ticket.");
-      else if (sent !== undefined) notify.good(`Sent to ${plural(sent.recipient_count, "agent")}.`);
+      if (isTold) tell.mutate(said);
     },
     onError: (error) => notify.bad(`Not said: ${error.message}`),
     onSettled: () => queryClient.invalidateQueries({ queryKey: ["work", "comments", ticketId] }),
