@@ -74,6 +74,7 @@ describe("what is not understood", () => {
     [["run"], /usage: drover run/],
     [["run", "--direct", "--mode", "cloud", "x"], /there is no workspace "cloud"/],
     [["run", "--direct", "--follow", "x"], /--follow needs a server/],
+    [["run", "--script", "steps.yaml", "x"], /--script needs --direct/],
     [["run", "--direct", "--mode", "remote", "x"], /--mode remote needs --agent-server/],
     [["run", "x", "--memory", "lots"], /--memory takes a number, not "lots"/],
     [["run", "x", "--provider", "cloud"], /provider/],

@@ -28,6 +28,9 @@ const FIELDS: Readonly<Record<string, string>> = {
   network: "network",
 };
 
+/** What only a direct run follows; a server would not be told of it. */
+const DIRECT_ONLY = ["mode", "agent-server", "timeout", "script"];
+
 function toRequest(args: Arguments, prompt: string): NewSandbox {
   const resources = {
     memory_gb: parseAmount(args, "memory"),
@@ -62,7 +65,7 @@ export const run: Verb = {
     { name: "agent-server", value: "address", doc: "With --mode remote: where it is (DROVER_AGENT_SERVER_URL)." },
     { name: "timeout", value: "seconds", doc: "With --direct: give up after so long (300)." },
     { name: "script", value: "path", doc: "With --direct: what a scripted agent plays, as YAML or JSON." },
-    { name: "provider", value: "name", doc: "What makes the sandbox: local, docker, daytona, kubernetes." },
+    { name: "provider", value: "name", doc: "What makes the sandbox: local, docker, daytona, kubernetes, remote." },
     { name: "runtime", value: "name", doc: "Which agent works in it." },
     { name: "model", value: "name", doc: "Which model the agent uses." },
     { name: "repo", value: "address", doc: "Repository that is checked out in the workspace." },
@@ -89,6 +92,8 @@ export const run: Verb = {
       const env = parseAssignments(run, args, "env");
       return runDirect(context, args, prompt, { env, getAmount: (flag) => parseAmount(args, flag) });
     }
+    const stray = DIRECT_ONLY.find((flag) => args.get(flag) !== undefined);
+    if (stray !== undefined) throw new UsageError(`--${stray} needs --direct`, run.name);
     const body = toRequest(args, prompt);
     const client = connect(context, args);
     const sandbox = await client.createSandbox({ body }, { signal: context.signal });
