@@ -3,6 +3,7 @@ import type { Span, Timeline, TimelineAxis, Window } from "@drover/contract/view
 import { useEffect, useRef, useState, type RefObject } from "react";
 import { formatCost, formatDuration, formatSpan } from "../data/format.ts";
 import { isDark, usePreferences } from "../data/preferences.ts";
+import { useDrawing } from "../ui/use-drawing.ts";
 
 const LANE = 22;
 const GUTTER = 62;
@@ -158,22 +159,10 @@ interface LanesProps extends View {
 }
 
 export function Lanes({ onOpen, onMove, onZoom, ...view }: LanesProps) {
-  const canvas = useRef<HTMLCanvasElement>(null);
+  const { canvas, latest } = useDrawing(draw, view);
   const theme = usePreferences((preferences) => preferences.theme);
   const [hover, setHover] = useState<Hover>();
   const drag = useRef<{ readonly x: number; readonly middle: number; isMoved: boolean }>(undefined);
-  const latest = useRef(view);
-  useEffect(() => {
-    latest.current = view;
-    if (canvas.current !== null) draw(canvas.current, view);
-  });
-  useEffect(() => {
-    const element = canvas.current;
-    if (element === null) return;
-    const observer = new ResizeObserver(() => draw(element, latest.current));
-    observer.observe(element);
-    return () => observer.disconnect();
-  }, []);
   useWheelZoom(canvas, latest, onZoom);
   const { window: shown } = view;
   // The sliders above move and zoom by keyboard, and the list of turns below leads to the events.

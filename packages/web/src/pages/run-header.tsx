@@ -2,13 +2,14 @@
 import type { Sandbox } from "@drover/contract";
 import { toContextFill, type Load, type LogEvent, type Spent } from "@drover/contract/views";
 import { useQuery } from "@tanstack/react-query";
-import { useMemo, type ReactNode } from "react";
+import { useMemo } from "react";
 import { formatCost, formatCount, formatShort, formatSpan } from "../data/format.ts";
 import { toLoadFigures } from "../data/load-figures.ts";
 import { useNow } from "../data/now.ts";
 import { pricesQuery } from "../data/prices-query.ts";
 import { toTitle } from "../data/sandbox-title.ts";
 import { cx } from "../ui/class-names.ts";
+import { Figure } from "../ui/figure.tsx";
 import { Liveness } from "../ui/liveness.tsx";
 import { StateBadge } from "../ui/state-badge.tsx";
 import { UnsafeBadge } from "../ui/unsafe-badge.tsx";
@@ -102,15 +103,6 @@ function Context({ events }: { readonly events: readonly LogEvent[] }) {
         {formatShort(tokens)} of {formatShort(window)}
       </span>
     </Figure>
-  );
-}
-
-function Figure({ name, children }: { readonly name: string; readonly children: ReactNode }) {
-  return (
-    <div className="flex items-baseline gap-1">
-      <dt>{name}</dt>
-      <dd className="font-semibold text-ink-2">{children}</dd>
-    </div>
   );
 }
 

@@ -4,6 +4,7 @@ import type { Moment } from "@drover/contract";
 import type { FeedView, PersonRow } from "@drover/contract/views";
 import type { ReactNode } from "react";
 import { formatClock, formatCost, formatDay, plural } from "../data/format.ts";
+import { Figure } from "../ui/figure.tsx";
 import { StateBadge } from "../ui/state-badge.tsx";
 
 interface FiguresProps {
@@ -66,15 +67,6 @@ export function Figures({ view, moment, event, isWhole, children }: FiguresProps
         )}
       </dl>
       <div className="flex items-center gap-2 max-md:ml-auto">{children}</div>
-    </div>
-  );
-}
-
-function Figure({ name, children }: { readonly name: string; readonly children: ReactNode }) {
-  return (
-    <div className="flex items-baseline gap-1">
-      <dt>{name}</dt>
-      <dd className="font-semibold text-ink-2">{children}</dd>
     </div>
   );
 }

@@ -11,13 +11,13 @@ import { MessageList } from "../feed/message-list.tsx";
 import { Openness, RunContext } from "../feed/run-context.tsx";
 import type { ReplayPane, ReplaySearch } from "../search-params.ts";
 import { Button } from "../ui/button.tsx";
-import { cx } from "../ui/class-names.ts";
 import { copyText } from "../ui/copy.tsx";
 import { notify } from "../ui/notify.ts";
 import { Problem } from "../ui/problem.tsx";
 import { Figures } from "./figures.tsx";
 import { ForkDialog } from "./fork-dialog.tsx";
 import { MomentFiles } from "./moment-files.tsx";
+import { Panes } from "./panes.tsx";
 import { momentQuery } from "./queries.ts";
 import { Scrubber } from "./scrubber.tsx";
 import { usePlayer, type Speed } from "./use-player.ts";
@@ -127,61 +127,12 @@ function Loaded({ sandbox, search, onChange, mayOperate, log, live }: LoadedProp
             </Button>
           )}
         </Figures>
-        <nav
-          aria-label="What to look at"
-          className="flex shrink-0 gap-0.5 overflow-x-auto border-b border-line px-2 md:px-4"
-        >
-          {(Object.keys(PANES) as ReplayPane[]).map((name) => {
-            const { label, icon: Icon } = PANES[name];
-            return (
-              <button
-                key={name}
-                type="button"
-                aria-current={name === pane ? "page" : undefined}
-                onClick={() => onChange({ pane: name === "files" ? undefined : name })}
-                className={cx(
-                  "relative inline-flex h-9 shrink-0 items-center gap-1.5 px-2.5 text-xs font-medium focus-visible:-outline-offset-2 max-md:h-11",
-                  name === "feed" && "lg:hidden",
-                  name === pane
-                    ? "text-ink after:absolute after:inset-x-1.5 after:bottom-0 after:h-0.5 after:rounded-full after:bg-live"
-                    : "text-ink-3 hover:text-ink",
-                )}
-              >
-                <Icon size={14} aria-hidden /> {label}
-              </button>
-            );
-          })}
-        </nav>
-        <div className="flex min-h-0 flex-1">
-          <div className={cx("flex min-h-0 min-w-0 flex-1 flex-col", pane === "feed" && "max-lg:hidden")}>
-            {!isHere ? (
-              <div className="skeleton m-4 h-60" />
-            ) : pane === "terminal" ? (
-              <Suspense fallback={<div className="skeleton m-4 h-60" />}>
-                <MomentTerminal sandboxId={sandbox.id} view={view} at={event?.created_at} />
-              </Suspense>
-            ) : pane === "messages" ? (
-              <MessageList sandboxId={sandbox.id} view={view} onOpen={player.seek} />
-            ) : (
-              <MomentFiles
-                sandboxId={sandbox.id}
-                rows={view.rows}
-                moment={files}
-                seq={checkpoint}
-                file={search.file}
-                look={search.look ?? "diff"}
-                onOpen={(file) => onChange({ file })}
-                onLook={(look) => onChange({ look: look === "diff" ? undefined : look })}
-              />
-            )}
-          </div>
-          <div
-            className={cx(
-              "flex min-h-0 min-w-0 flex-col border-line lg:w-[27rem] lg:border-l xl:w-[34rem]",
-              pane === "feed" ? "flex-1 lg:flex-none" : "max-lg:hidden",
-            )}
-          >
-            {isHere ? (
+        <Panes
+          panes={PANES}
+          pane={pane}
+          onPane={(name) => onChange({ pane: name === "files" ? undefined : name })}
+          feed={
+            isHere ? (
               <Feed
                 // What came before it stands above it then: another list, at its end as this one was.
                 key={String(isWhole)}
@@ -194,9 +145,30 @@ function Loaded({ sandbox, search, onChange, mayOperate, log, live }: LoadedProp
               />
             ) : (
               <div className="skeleton m-4 h-60" role="status" aria-label="Reading this moment" />
-            )}
-          </div>
-        </div>
+            )
+          }
+        >
+          {!isHere ? (
+            <div className="skeleton m-4 h-60" />
+          ) : pane === "terminal" ? (
+            <Suspense fallback={<div className="skeleton m-4 h-60" />}>
+              <MomentTerminal sandboxId={sandbox.id} view={view} at={event?.created_at} />
+            </Suspense>
+          ) : pane === "messages" ? (
+            <MessageList sandboxId={sandbox.id} view={view} onOpen={player.seek} />
+          ) : (
+            <MomentFiles
+              sandboxId={sandbox.id}
+              rows={view.rows}
+              moment={files}
+              seq={checkpoint}
+              file={search.file}
+              look={search.look ?? "diff"}
+              onOpen={(file) => onChange({ file })}
+              onLook={(look) => onChange({ look: look === "diff" ? undefined : look })}
+            />
+          )}
+        </Panes>
         <Scrubber
           player={player}
           log={log}

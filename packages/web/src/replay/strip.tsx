@@ -1,7 +1,7 @@
 /** What happened along a run, drawn small: turns, tools, waiting, changes, errors. A picture beside the slider that says the same. */
 import { eventAtFilm, type Span, type Timeline } from "@drover/contract/views";
-import { useEffect, useRef } from "react";
 import { isDark, usePreferences } from "../data/preferences.ts";
+import { useDrawing } from "../ui/use-drawing.ts";
 import type { Scale } from "./scrubber.tsx";
 import type { Player } from "./use-player.ts";
 
@@ -70,20 +70,8 @@ function draw(canvas: HTMLCanvasElement, props: StripProps): void {
 }
 
 export function Strip(props: StripProps) {
-  const canvas = useRef<HTMLCanvasElement>(null);
+  const { canvas } = useDrawing(draw, props);
   const theme = usePreferences((preferences) => preferences.theme);
-  const latest = useRef(props);
-  useEffect(() => {
-    latest.current = props;
-    if (canvas.current !== null) draw(canvas.current, props);
-  });
-  useEffect(() => {
-    const element = canvas.current;
-    if (element === null) return;
-    const observer = new ResizeObserver(() => draw(element, latest.current));
-    observer.observe(element);
-    return () => observer.disconnect();
-  }, []);
   // Slider and steps do the same by keyboard.
   return (
     <canvas

@@ -19,11 +19,11 @@ import { Feed } from "../feed/feed.tsx";
 import { Openness, RunContext } from "../feed/run-context.tsx";
 import { Commands } from "../replay/commands.tsx";
 import { Figures } from "../replay/figures.tsx";
+import { Panes } from "../replay/panes.tsx";
 import { Scrubber, type Scale } from "../replay/scrubber.tsx";
 import { usePlayer, type Speed } from "../replay/use-player.ts";
 import { Button } from "../ui/button.tsx";
 import { copyText } from "../ui/copy.tsx";
-import { cx } from "../ui/class-names.ts";
 import { Mark } from "../ui/mark.tsx";
 import { StateBadge } from "../ui/state-badge.tsx";
 import { MomentChanges } from "./moment-changes.tsx";
@@ -103,38 +103,11 @@ export function RunFilePage({ run }: { readonly run: RunFile }) {
           <Figures view={view} moment={undefined} event={events[indexOfSeq(events, at)]} isWhole>
             {null}
           </Figures>
-          <nav aria-label="What to look at" className="flex shrink-0 gap-0.5 border-b border-line px-2 md:px-4">
-            {(Object.keys(PANES) as Pane[]).map((name) => {
-              const { label, icon: Icon } = PANES[name];
-              return (
-                <button
-                  key={name}
-                  type="button"
-                  aria-current={name === pane ? "page" : undefined}
-                  onClick={() => setPane(name)}
-                  className={cx(
-                    "relative inline-flex h-9 shrink-0 items-center gap-1.5 px-2.5 text-xs font-medium focus-visible:-outline-offset-2 max-md:h-11",
-                    name === "feed" && "lg:hidden",
-                    name === pane
-                      ? "text-ink after:absolute after:inset-x-1.5 after:bottom-0 after:h-0.5 after:rounded-full after:bg-live"
-                      : "text-ink-3 hover:text-ink",
-                  )}
-                >
-                  <Icon size={14} aria-hidden /> {label}
-                </button>
-              );
-            })}
-          </nav>
-          <div className="flex min-h-0 flex-1">
-            <div className={cx("flex min-h-0 min-w-0 flex-1 flex-col", pane === "feed" && "max-lg:hidden")}>
-              {pane === "terminal" ? <Commands view={view} /> : <MomentChanges rows={view.rows} files={view.files} />}
-            </div>
-            <div
-              className={cx(
-                "flex min-h-0 min-w-0 flex-col border-line lg:w-[27rem] lg:border-l xl:w-[34rem]",
-                pane === "feed" ? "flex-1 lg:flex-none" : "max-lg:hidden",
-              )}
-            >
+          <Panes
+            panes={PANES}
+            pane={pane}
+            onPane={setPane}
+            feed={
               <Feed
                 rows={view.rows}
                 isPastChanged={false}
@@ -143,8 +116,10 @@ export function RunFilePage({ run }: { readonly run: RunFile }) {
                 onSelect={player.seek}
                 label="Events up to this moment"
               />
-            </div>
-          </div>
+            }
+          >
+            {pane === "terminal" ? <Commands view={view} /> : <MomentChanges rows={view.rows} files={view.files} />}
+          </Panes>
           <Scrubber
             player={player}
             log={log}
