@@ -4,7 +4,13 @@ import { once } from "node:events";
 import { mkdir, readFile, readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { collect, LIMITS, unique, untilFact } from "../../../../testkit/src/conformance/sandbox/given.ts";
+import {
+  collect,
+  isOnThisMachine,
+  LIMITS,
+  unique,
+  untilFact,
+} from "../../../../testkit/src/conformance/sandbox/given.ts";
 import { openLocal } from "../../../../testkit/src/hostile/open-local.ts";
 import type { SandboxLimits } from "../../ports/sandbox-provider.ts";
 import { listResidents, findAlive } from "./process-table.ts";
@@ -46,6 +52,17 @@ test("a sandbox whose disk cannot be mounted is none: it is refused with the rea
   });
   const noted = await read(keys.at(-1) ?? "", "process").catch(() => "");
   await untilFact("it has ended", () => findAlive(noted) === undefined);
+});
+
+test("a sandbox whose disk cannot be made is refused, and the shell that waited to be told of it has ended", async () => {
+  const { provider, folder, ensure, keys } = await open();
+  const first = await ensure();
+  if ((await provider.info(first, signal))?.enforcedBy.disk !== "quota") return;
+  const limits = { ...LIMITS, diskBytes: 40 * MIB };
+  await mkdir(join(folder, "sandboxes.images", `empty-${limits.diskBytes}.img`), { recursive: true });
+  await expect(ensure(limits)).rejects.toThrow();
+  const key = keys.at(-1) ?? "";
+  await untilFact("it has ended", () => !isOnThisMachine(`/${key}/process`));
 });
 
 test("the first command finds the sandbox's own disk, and not what was shown before it came", async () => {
