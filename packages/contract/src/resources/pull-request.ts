@@ -199,9 +199,11 @@ export const FinishedBranch = z.object({
   pr_url: z.string().nullable(),
 });
 
+/** As the store keeps numbers of pull requests. */
+const NUMBER_LIMIT = 2_147_483_647;
 export const MergeBranch = z.strictObject({
   ...Ticket,
-  pr_number: z.int().positive(),
+  pr_number: z.int().positive().max(NUMBER_LIMIT),
   delete_branch_after: z.boolean().default(true),
   merge_method: MergeMethod.default("squash"),
 });

@@ -96,6 +96,20 @@ test("the default branch is the one that the project names", async ({ server, ya
   await expect(lost).rejects.toMatchObject({ code: "branch.not_found" });
 });
 
+test("a number that no pull request can have is refused as such", async ({ server }) => {
+  const made = await server.call("POST", "/tickets", { body: { title: "a number", force_create: true } });
+  const ask = (pr_number: number) =>
+    server.call("POST", "/branch-workflow/merge", {
+      body: { ticket_id: made.body.id, ticket_title: "a number", pr_number },
+    });
+  for (const [number, status] of [
+    [2 ** 31, 422],
+    [Number.MAX_SAFE_INTEGER, 422],
+    [2 ** 31 - 1, 404],
+  ] as const)
+    expect([number, (await ask(number)).status]).toEqual([number, status]);
+});
+
 describe("a pull request", () => {
   test("is asked for once there is something, shown with its diff, merged by squash, and its branches go", async ({
     server,

@@ -175,6 +175,9 @@ test("a sandbox that has run for as long as it may is stopped, with that as its 
       sql`update sandboxes set started_at = now() - make_interval(secs => ${seconds}) where id = ${sandbox.id}`,
     );
   const { signal } = new AbortController();
+  // One that may run for longer than any clock goes is in nobody's way.
+  const other = await server.createSandbox({ timeout_s: Number.MAX_SAFE_INTEGER });
+  await other.post({ event_type: "agent.started" });
   await backdate(50);
   await reapSandboxesOnce(server.deps, signal);
   expect(await get(server, sandbox.id)).toMatchObject({ state: "running" });

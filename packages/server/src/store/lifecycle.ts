@@ -103,7 +103,7 @@ export const listOverTime = query(
   (limit: number) => sql`
   select id, (spec->>'timeout_s')::float8 as timeout_s from sandboxes s
   where closed_at is null and state in ('running', 'paused') and spec->>'timeout_s' is not null
-    and started_at + make_interval(secs => (spec->>'timeout_s')::float8) < now()
+    and extract(epoch from now() - started_at) > (spec->>'timeout_s')::float8
     and not exists (select 1 from task_attempts a where a.sandbox_id = s.id and a.kind = 'work')
   order by id limit ${limit}`,
 );
