@@ -148,6 +148,18 @@ test("a session is the same in another server: log, files and replay; its secret
   }
 });
 
+test("what the project's Git host was given stays behind, in an archive and in a page", async ({ server }) => {
+  const token = "a-token-of-no-known-form-4711";
+  const project_id = await server.createProject();
+  await server.call("PATCH", `/projects/${project_id}/git`, { body: { token } });
+  const sandbox = await server.createSandbox({ project_id, prompt: `Push with ${token}` });
+  await sandbox.post({ event_type: "agent.message", event_data: { content: `I push with ${token}`, [token]: 1 } });
+  const page = await server.call("GET", `/sandboxes/${sandbox.id}/run-file`);
+  expect(page.text).toContain("I push with ***");
+  expect(page.text).not.toContain(token);
+  expect(Buffer.from(await fetchArchive(server, sandbox.id)).includes(token)).toBe(false);
+});
+
 test("a workspace that holds a secret does not leave; the command exports, verifies and imports", async ({
   server,
   other,
