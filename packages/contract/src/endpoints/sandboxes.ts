@@ -4,7 +4,7 @@ import { endpoint } from "../endpoint.ts";
 import { ProjectId, SandboxId, TaskId } from "../ids.ts";
 import { Prune, PruneReport } from "../resources/prune.ts";
 import { Fork } from "../resources/resume.ts";
-import { CreatedSandbox, NewSandbox, Sandbox, SandboxState } from "../resources/sandbox.ts";
+import { CreatedSandbox, NewSandbox, RuntimeName, Sandbox, SandboxState } from "../resources/sandbox.ts";
 import { Task } from "../resources/task.ts";
 import { Timestamp } from "../time.ts";
 import { page, Paging } from "./page.ts";
@@ -30,6 +30,7 @@ export const sandboxEndpoints = {
       status: z.union([z.array(SandboxState), SandboxState.transform((one) => [one])]).optional(),
       project_id: ProjectId.optional(),
       task_id: TaskId.optional(),
+      runtime: RuntimeName.optional(),
       q: z.string().min(1).max(200).optional(),
     }),
     reply: page(Sandbox),
@@ -40,7 +41,11 @@ export const sandboxEndpoints = {
     access: "person",
     verb: "read",
     summary: "How many sandboxes are in each state.",
-    query: z.strictObject({ project_id: ProjectId.optional(), q: z.string().min(1).max(200).optional() }),
+    query: z.strictObject({
+      project_id: ProjectId.optional(),
+      runtime: RuntimeName.optional(),
+      q: z.string().min(1).max(200).optional(),
+    }),
     reply: z.object({ total: z.int().nonnegative(), states: z.partialRecord(SandboxState, z.int().positive()) }),
   }),
   createSandbox: endpoint({

@@ -165,6 +165,7 @@ interface SandboxQuery {
   readonly status?: readonly SandboxState[] | undefined;
   readonly project_id?: ProjectId | undefined;
   readonly task_id?: string | undefined;
+  readonly runtime?: string | undefined;
   readonly q?: string | undefined;
 }
 
@@ -184,6 +185,7 @@ export async function pageSandboxes(deps: Deps, actor: Person, query: SandboxQue
     projectId: query.project_id ?? mine,
     states: query.status,
     taskId: query.task_id,
+    runtime: query.runtime,
     text: query.q,
     before,
     limit: query.limit + 1,
@@ -199,11 +201,15 @@ export async function pageSandboxes(deps: Deps, actor: Person, query: SandboxQue
 export async function countByState(
   deps: Deps,
   actor: Person,
-  query: { readonly project_id?: ProjectId | undefined; readonly q?: string | undefined },
+  query: {
+    readonly project_id?: ProjectId | undefined;
+    readonly runtime?: string | undefined;
+    readonly q?: string | undefined;
+  },
 ) {
   const mine = actor.grant.projectId;
   if (mine !== null && query.project_id !== undefined && query.project_id !== mine) return { total: 0, states: {} };
-  const rows = await countSandboxes(deps.db, query.project_id ?? mine, undefined, query.q);
+  const rows = await countSandboxes(deps.db, query.project_id ?? mine, query.runtime, query.q);
   return {
     total: rows.reduce((sum, row) => sum + row.count, 0),
     states: Object.fromEntries(rows.map((row) => [row.state, row.count])),

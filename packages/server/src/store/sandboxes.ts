@@ -165,6 +165,7 @@ export interface SandboxFilter {
   readonly projectId: string | null;
   readonly states: readonly string[] | undefined;
   readonly taskId: string | undefined;
+  readonly runtime: string | undefined;
   readonly text: string | undefined;
   /** The last one of the page before. */
   readonly before: SandboxId | undefined;
@@ -175,6 +176,7 @@ const filterConditions = (filter: SandboxFilter): readonly Statement[] => [
   ...(filter.projectId === null ? [] : [sql`project_id = ${filter.projectId}`]),
   ...(filter.states === undefined ? [] : [sql`state = any(${filter.states}::text[])`]),
   ...(filter.taskId === undefined ? [] : [sql`task_id = ${filter.taskId}`]),
+  ...(filter.runtime === undefined ? [] : [sql`runtime = ${filter.runtime}`]),
   ...(filter.text === undefined
     ? []
     : [sql`position(lower(${filter.text}) in lower(concat_ws(' ', id, prompt, branch, runtime, labels::text))) > 0`]),
@@ -192,6 +194,7 @@ export const listSandboxes = query(
       projectId: null,
       states: ["running"],
       taskId: undefined,
+      runtime: "claude",
       text: "a",
       before: SAMPLE_ID,
       limit: 10,
@@ -209,9 +212,9 @@ export const listSandboxes = query(
 export const countSandboxes = query(
   "sandboxes.count_by_state",
   z.object({ state: SandboxState, count: z.int() }),
-  [null, undefined, "a"],
-  (projectId: string | null, taskId: string | undefined, text: string | undefined) => {
-    const filter = { projectId, taskId, text, states: undefined, before: undefined, limit: 0 };
+  [null, "claude", "a"],
+  (projectId: string | null, runtime: string | undefined, text: string | undefined) => {
+    const filter = { projectId, taskId: undefined, runtime, text, states: undefined, before: undefined, limit: 0 };
     const conditions = filterConditions(filter);
     return sql`select state, count(*)::int as count from sandboxes
       ${conditions.length === 0 ? empty : sql`where ${join(conditions, sql` and `)}`} group by state`;
