@@ -1,5 +1,5 @@
 /** What the address says about a page; anything else in it is left out. Pages check again what they read: the router merges the raw address back in. */
-import { SandboxState } from "@drover/contract";
+import { RuntimeName, SandboxState } from "@drover/contract";
 import { FEED_GROUPS, type FeedGroup, type TimelineScale } from "@drover/contract/views";
 
 type Given = Readonly<Record<string, unknown>>;
@@ -38,10 +38,18 @@ export function parseLoginSearch(given: Given): { readonly return?: string } {
   return path !== undefined && /^\/(?![/\\])/.test(path) ? { return: path } : {};
 }
 
+/** As the server takes it: another word would be refused. */
+const readAgent = (value: unknown): string | undefined => {
+  const name = readText(value);
+  return name !== undefined && RuntimeName.safeParse(name).success ? name : undefined;
+};
+
 export interface SandboxesSearch {
   readonly state?: string;
   readonly q?: string;
   readonly project?: string;
+  /** The runtime that works in them. */
+  readonly agent?: string;
 }
 
 export function parseSandboxesSearch(given: Given): SandboxesSearch {
@@ -50,6 +58,7 @@ export function parseSandboxesSearch(given: Given): SandboxesSearch {
     state: states.length > 0 ? states.join(",") : undefined,
     q: readText(given["q"]),
     project: readText(given["project"]),
+    agent: readAgent(given["agent"]),
   });
 }
 
@@ -70,6 +79,8 @@ export interface RunSearch {
   readonly file?: string;
   /** Recording that the terminal tab plays. */
   readonly cast?: string;
+  /** sandbox_seq of the agent's command that the terminal tab shows. */
+  readonly command?: number;
   /** Turn that the changes tab shows; all of them when absent. */
   readonly turn?: number;
   /** The changes tab shows what is left of all changes, those that are new to who looks, or those between two events. */
@@ -84,6 +95,8 @@ export interface RunSearch {
   /** How many times wider than the page it is, and the middle of what is seen, in percent. */
   readonly zoom?: number;
   readonly mid?: number;
+  /** What the list below it tells the cost of; turns when absent. */
+  readonly list?: "tools" | "files";
 }
 
 export const parseKinds = (kinds: string | undefined): readonly FeedGroup[] => readWords(kinds, FEED_GROUPS);
@@ -102,6 +115,7 @@ export function parseRunSearch(given: Given): RunSearch {
     path: readText(given["path"]),
     file: readText(given["file"]),
     cast: readText(given["cast"]),
+    command: readSeq(given["command"]),
     turn: readSeq(given["turn"]),
     scope: readOne(given["scope"], ["net", "new", "between"]),
     from: readSeq(given["from"]),
@@ -110,8 +124,15 @@ export function parseRunSearch(given: Given): RunSearch {
     by: readOne(given["by"], ["cost", "turns"]),
     zoom: readWithin(given["zoom"], 1, 256),
     mid: readWithin(given["mid"], 0, 100),
+    list: readOne(given["list"], ["tools", "files"]),
   });
 }
+
+/** Another view of the same run: the selected event is taken along where it is shown, too. */
+export const toTabSearch = (tab: RunTab, e: number | undefined): RunSearch => ({
+  ...(tab === "activity" ? {} : { tab }),
+  ...(e !== undefined && (tab === "activity" || tab === "timeline") ? { e } : {}),
+});
 
 export const REPLAY_PANES = ["files", "terminal", "messages", "feed"] as const;
 export type ReplayPane = (typeof REPLAY_PANES)[number];

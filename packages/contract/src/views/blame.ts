@@ -1,7 +1,7 @@
 /** Which change of a run wrote each line of a file: its patches are taken back from the newest on, as blame does. */
 import { parseDiff, type DiffLine } from "./diff.ts";
-import { isFailedRow } from "./compare.ts";
 import type { CommandRow, EditRow, FeedRow, FileEdit, MessageRow, PersonRow } from "./feed-row.ts";
+import { isTestFailed, isTestRun } from "./test-runs.ts";
 
 export interface FileStep {
   readonly row: EditRow;
@@ -99,18 +99,14 @@ export interface ChangeStory {
   readonly isTestFailed: boolean;
 }
 
-const TEST = /\b(test|tests|pytest|vitest|jest|mocha|rspec|phpunit|check|ctest|tox|verify)\b/;
-
 export function toChangeStory(rows: readonly FeedRow[], row: Pick<EditRow, "seq" | "turn">): ChangeStory {
-  const tested = rows.find(
-    (one): one is CommandRow => one.kind === "command" && one.seq > row.seq && TEST.test(one.command),
-  );
+  const tested = rows.find((one): one is CommandRow => one.seq > row.seq && isTestRun(one));
   return {
     asked: rows.findLast((one): one is PersonRow => one.kind === "person" && one.seq < row.seq),
     said: rows.findLast(
       (one): one is MessageRow => one.kind === "message" && one.seq < row.seq && one.turn === row.turn,
     ),
     tested,
-    isTestFailed: tested !== undefined && (isFailedRow(tested) || (tested.call.exitCode ?? 0) !== 0),
+    isTestFailed: tested !== undefined && isTestFailed(tested),
   };
 }

@@ -78,4 +78,6 @@ export {
   type TimelineScale,
   type Window,
 } from "./timeline-axis.ts";
+export { toSpending } from "./spending.ts";
+export { isTestFailed, isTestRun } from "./test-runs.ts";
 export { toTimeline, type Span, type Timeline, type TurnSpan } from "./timeline.ts";

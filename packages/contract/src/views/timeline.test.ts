@@ -45,6 +45,26 @@ test("turns, calls, waiting, edits, errors and cost lie where they happened", ()
   expect(timeline.context).toEqual([{ at: 1_000, tokens: 150 }]);
 });
 
+test("what runs tests is told from other tools, and what neither a tool nor anybody took is the model's", () => {
+  const timeline = toTimeline(
+    log(
+      [0, "agent.message", { turn: 1, content: "Let me see." }],
+      [300, "agent.tool_use", { turn: 1, tool: "Bash", tool_use_id: "a", input: { command: "ls" } }],
+      [500, "agent.tool_completed", { turn: 1, tool_use_id: "a", tool_response: { exit_code: 0 } }],
+      [900, "agent.tool_use", { turn: 1, tool: "Bash", tool_use_id: "b", input: { command: "npm test" } }],
+      [1_500, "agent.tool_completed", { turn: 1, tool_use_id: "b", tool_response: { exit_code: 1 } }],
+      [1_700, "agent.message", { turn: 1, content: "It failed." }],
+    ),
+  );
+  expect(timeline.tools.map(({ label }) => label)).toEqual(["$ ls", "$ npm test"]);
+  expect(timeline.tests).toMatchObject([{ seq: 4, from: 900, to: 1_500, isError: true }]);
+  expect(timeline.model).toMatchObject([
+    { seq: 1, from: 0, to: 300 },
+    { seq: 2, from: 500, to: 900 },
+    { seq: 4, from: 1_500, to: 1_700 },
+  ]);
+});
+
 test("nothing is a strip of no length", () => {
   expect(toTimeline([])).toMatchObject({ lengthMs: 0, turns: [], tools: [] });
 });

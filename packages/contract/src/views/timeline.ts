@@ -1,8 +1,10 @@
-/** A run as a strip: turns, tools, waiting, edits, errors and cost along a film in which silences are short. */
+/** A run as a strip: turns, the model, tools, tests, waiting, edits, errors and cost along a film in which silences are short. */
 import { toInputTokens } from "./feed-lifecycle.ts";
+import { toCommand } from "./feed-tools.ts";
 import type { LogEvent } from "./log-event.ts";
-import { readNumber, readText } from "./log-event.ts";
+import { readNumber, readRecord, readText } from "./log-event.ts";
 import { isFailure, isWork, toFilm } from "./replay.ts";
+import { isTestCommand } from "./test-runs.ts";
 
 export interface Span {
   /** Of its first event, by which it is found again. */
@@ -26,7 +28,11 @@ export interface TurnSpan extends Span {
 export interface Timeline {
   readonly lengthMs: number;
   readonly turns: readonly TurnSpan[];
+  /** What is left of the turns when tools and waiting are taken away: the model thinks and writes. */
+  readonly model: readonly Span[];
   readonly tools: readonly Span[];
+  /** Those of them that run tests. */
+  readonly tests: readonly Span[];
   /** The agent stood still: for a message, for a permission, or because it was paused. */
   readonly waits: readonly Span[];
   readonly edits: readonly Span[];
@@ -57,6 +63,8 @@ const BESIDE: ReadonlySet<string> = new Set([
   "agent.turn_complete",
 ]);
 
+const LABEL_CHARACTERS = 80;
+
 const toWait = ({ event_type: type, event_data: data }: LogEvent): string | undefined => {
   if (type === "agent.waiting") return "for a message";
   if (type === "agent.permission_requested") return "for a permission";
@@ -68,6 +76,7 @@ type Draft<T> = { -readonly [K in keyof T]: T[K] };
 class TimelineDraft {
   readonly turns: Draft<TurnSpan>[] = [];
   readonly tools: Draft<Span>[] = [];
+  readonly tests: Span[] = [];
   readonly waits: Draft<Span>[] = [];
   readonly edits: Span[] = [];
   readonly errors: Span[] = [];
@@ -146,8 +155,12 @@ class TimelineDraft {
   private startTool(event: LogEvent, point: Span, turn: Draft<TurnSpan> | undefined): void {
     const id = readText(event.event_data, "tool_use_id");
     // A call is told again when its input is complete.
-    if (id !== null && this.openTools.has(id)) return;
-    const span = { ...point, label: readText(event.event_data, "tool", "tool_name") ?? "Tool" };
+    const known = id === null ? undefined : this.openTools.get(id);
+    const span = known ?? { ...point, label: readText(event.event_data, "tool", "tool_name") ?? "Tool" };
+    const command = toCommand(readRecord(event.event_data, "input", "tool_input"));
+    if (command !== "") span.label = `$ ${command.slice(0, LABEL_CHARACTERS)}`;
+    if (isTestCommand(command) && !this.tests.includes(span)) this.tests.push(span);
+    if (known !== undefined) return;
     this.tools.push(span);
     if (id !== null) this.openTools.set(id, span);
     if (turn !== undefined) turn.tools += 1;
@@ -161,10 +174,29 @@ class TimelineDraft {
   }
 }
 
+/** Of each turn, where neither a tool ran nor anybody was waited for. */
+function toModelSpans(turns: readonly TurnSpan[], others: readonly Span[]): readonly Span[] {
+  const busy = others.toSorted((one, other) => one.from - other.from);
+  const spans: Span[] = [];
+  let begun = 0;
+  for (const turn of turns) {
+    let { from: at, seq } = turn;
+    const end = busy.findLastIndex(({ from }) => from <= turn.to) + 1;
+    for (const one of [...busy.slice(begun, end), { ...turn, from: turn.to }]) {
+      if (one.from > at) spans.push({ seq, from: at, to: one.from, label: "The model", isError: false });
+      at = Math.max(at, one.to);
+      seq = one.seq;
+    }
+    begun = Math.max(begun, end);
+  }
+  return spans;
+}
+
 export function toTimeline(events: readonly LogEvent[]): Timeline {
   const film = toFilm(events);
   const draft = new TimelineDraft();
   events.forEach((event, n) => draft.take(event, film[n] ?? 0));
-  const { turns, tools, waits, edits, errors, cost, context } = draft;
-  return { lengthMs: film.at(-1) ?? 0, turns, tools, waits, edits, errors, cost, context };
+  const { turns, tools, tests, waits, edits, errors, cost, context } = draft;
+  const model = toModelSpans(turns, [...tools, ...waits]);
+  return { lengthMs: film.at(-1) ?? 0, turns, model, tools, tests, waits, edits, errors, cost, context };
 }

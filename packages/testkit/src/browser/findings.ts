@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import type { AnalysisId, InterventionId, MessageId, ProjectId, SandboxId, Verdict } from "@drover/contract";
 import type { Db } from "../../../server/src/ports/db.ts";
 import { insertAnalysis } from "../../../server/src/store/analyses.ts";
-import { insertIntervention } from "../../../server/src/store/supervision.ts";
+import { ensureSupervision, insertIntervention, saveCondition } from "../../../server/src/store/supervision.ts";
 import { json, sql } from "../../../server/src/store/sql.ts";
 
 const newId = (kind: string) => `${kind}-${randomBytes(6).toString("hex")}`;
@@ -39,6 +39,32 @@ const KEEPS: Partial<Verdict> = {
   current_focus: "the parser",
 };
 
+const toIntervention = (sandboxId: SandboxId, cited: number) => ({
+  id: newId("int") as InterventionId,
+  sandbox_id: sandboxId,
+  project_id: "" as ProjectId,
+  signal: "verdict",
+  level: "warning" as const,
+  rung: "nudge" as const,
+  mode: "nudge" as const,
+  reason: "It rewrites what it was told to keep.",
+  seqs: [cited],
+  message_id: null as MessageId | null,
+  at_seq: cited,
+});
+
+/** The guardian wants a person to look, and supervision says that the worker beats and does nothing. */
+export async function plantQuestion(db: Db, sandbox: string, cited: number): Promise<void> {
+  const sandboxId = sandbox as SandboxId;
+  await insertIntervention(db, {
+    ...toIntervention(sandboxId, cited),
+    rung: "ask",
+    reason: "The same test fails again.",
+  });
+  await ensureSupervision(db, sandboxId, {}, {});
+  await saveCondition.one(db, sandboxId, "stuck", new Date());
+}
+
 export async function plantFindings(db: Db, sandbox: string) {
   const sandboxId = sandbox as SandboxId;
   const [anomalyId, analysisId, nextId] = [newId("ano"), newId("ana") as AnalysisId, newId("ana") as AnalysisId];
@@ -50,19 +76,7 @@ export async function plantFindings(db: Db, sandbox: string) {
   await insertAnalysis(db, analysisId, sandboxId, "vendor:judge", cited, { ...DRIFTS, evidence: [cited] });
   await db.query(sql`insert into messages (id, sandbox_id, content, message_type, delivery, is_urgent, state)
     values (${messageId}, ${sandboxId}, 'Leave the build alone.', 'guardian_nudge', 'steer', false, 'queued')`);
-  await insertIntervention(db, {
-    id: newId("int") as InterventionId,
-    sandbox_id: sandboxId,
-    project_id: "" as ProjectId,
-    signal: "verdict",
-    level: "warning",
-    rung: "nudge",
-    mode: "nudge",
-    reason: "It rewrites what it was told to keep.",
-    seqs: [cited],
-    message_id: messageId,
-    at_seq: cited,
-  });
+  await insertIntervention(db, { ...toIntervention(sandboxId, cited), message_id: messageId });
   await insertAnalysis(db, nextId, sandboxId, "vendor:judge", cited, { ...KEEPS, evidence: [cited] });
   const parts = { latency: 0.9, errors: 0.6, resources: 0, queue: 0 };
   await db.query(sql`insert into anomalies (id, sandbox_id, project_id, score, severity, parts, readings)

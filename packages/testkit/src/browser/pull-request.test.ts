@@ -112,6 +112,9 @@ test("what a run pushes stands on its page: the branch, its commits, and the way
   await git.getByText("1 ahead of main, 0 behind, 1 file changed").waitFor();
   await git.getByRole("region", { name: "Commits" }).getByText(`Count ${ATTACK}`).waitFor();
   await git.getByRole("region", { name: "Pull request" }).locator("[data-status=open]").waitFor();
+  // The header says so on every tab.
+  await page.getByRole("link", { name: branch, exact: true }).waitFor();
+  await page.getByRole("link", { name: `pull request #${pull.number} open` }).waitFor();
   expect(await findViolations(page)).toEqual([]);
   expect(await page.evaluate(() => "hacked" in window)).toBe(false);
   await git.getByRole("link", { name: `#${pull.number} All kids are counted` }).click();

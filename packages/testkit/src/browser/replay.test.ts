@@ -262,6 +262,15 @@ test("two runs stand turn beside turn, and the page says where they part and whi
   await eventually(() => new URL(page.url()).searchParams.get("a")).toBe(other.id);
 });
 
+test("who races is named although nobody can say which agents are here", async ({ page, product, complaints }) => {
+  complaints.allow(/net::ERR_FAILED|Failed to load resource/);
+  await page.route("**/api/v1/agents/packages", (route) => route.abort());
+  await page.goto(`${product.url}/compare?race=true`);
+  const dialog = page.getByRole("dialog", { name: "Race two agents" });
+  expect(await dialog.getByRole("combobox", { name: "Agent A" }).inputValue()).toBe("claude");
+  expect(await dialog.getByRole("combobox", { name: "Agent B" }).inputValue()).toBe("codex");
+});
+
 test("two agents race on one task before one's eyes; one is chosen, and the other ends after a question", async ({
   page,
   product,

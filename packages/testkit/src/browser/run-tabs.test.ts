@@ -1,7 +1,9 @@
 /** Tabs of a run: long changes and what is said about them, messages and their receipts, the run along time. */
 import { createHash } from "node:crypto";
+import { readFile } from "node:fs/promises";
 import { createClient } from "@drover/client";
 import { expect } from "vitest";
+import { sql } from "../../../server/src/store/sql.ts";
 import { findViolations } from "./axe.ts";
 import { eventually, openRun, test } from "./browser.ts";
 import { say, type FakeWorker } from "./fake-worker.ts";
@@ -195,6 +197,7 @@ test("the timeline lists turns and leads to their events; errors and changes are
   for (const turn of [1, 2, 3])
     await worker.post(
       say(`Turn ${turn} begins.`, turn),
+      ...(turn < 3 ? [{ event_type: "agent.metered", event_data: { cost_usd: 0.5 * turn, input_tokens: 10 } }] : []),
       {
         event_type: "agent.tool_use",
         event_data: { turn, tool: "Bash", tool_use_id: `t${turn}`, input: { command: "npm test" } },
@@ -204,6 +207,8 @@ test("the timeline lists turns and leads to their events; errors and changes are
         event_data: { turn, tool_use_id: `t${turn}`, tool_response: { stdout: "x", exit_code: turn === 2 ? 1 : 0 } },
       },
     );
+  // The server alone tells of money: a worker's word for it is made the server's.
+  await product.db.query(sql`update events set event_type = 'agent.usage' where event_type = 'agent.metered'`);
   await openRun(page, product, worker, "?tab=timeline");
   await page.getByTestId("lanes").waitFor();
   const turns = page.getByRole("list", { name: "Turns" });
@@ -220,6 +225,9 @@ test("the timeline lists turns and leads to their events; errors and changes are
   expect(await findViolations(page)).toEqual([]);
   await page.reload();
   await eventually(() => lanes.getAttribute("data-from")).toBe("0.500");
+  // What is drawn by hand follows the system as the page does.
+  await page.emulateMedia({ colorScheme: "dark" });
+  await eventually(() => lanes.getAttribute("data-dark")).toBe("true");
   // Dragged to the right, what came before comes into sight.
   const box = await lanes.boundingBox();
   await page.mouse.move((box?.x ?? 0) + 200, (box?.y ?? 0) + 60);
@@ -228,10 +236,31 @@ test("the timeline lists turns and leads to their events; errors and changes are
   await page.mouse.up();
   await eventually(async () => Number(await lanes.getAttribute("data-from"))).toBeLessThan(0.45);
   await page.getByRole("slider", { name: "Zoom" }).press("Home");
+  // And where its money went: to what each call led to.
+  await page.getByRole("radio", { name: "By tool" }).check();
+  const spent = page.getByRole("region", { name: "Where the money went" });
+  await spent.getByText("$1.50 · 2 calls").waitFor();
+  expect(await findViolations(page)).toEqual([]);
+  await eventually(() => new URL(page.url()).searchParams.get("list")).toBe("tools");
+  await page.getByRole("radio", { name: "By turn" }).check();
   await eventually(() => lanes.getAttribute("data-to")).toBe("1.000");
   await turns.getByRole("button", { name: /^Turn 3/ }).click();
   await page.locator("article", { hasText: "Turn 3 begins." }).waitFor();
   await eventually(() => new URL(page.url()).searchParams.has("e")).toBe(true);
+  // The selected event goes along: how far the run was there, and what was told, word for word.
+  await page.keyboard.press("6");
+  const playhead = page.getByTestId("playhead");
+  await playhead.getByText("turn 3").waitFor();
+  expect(await findViolations(page)).toEqual([]);
+  await playhead.getByRole("link", { name: /^Event / }).click();
+  await page.locator("article", { hasText: "Turn 3 begins." }).waitFor();
+  await page.keyboard.press("Space");
+  const told = page.getByRole("dialog", { name: /^Event / });
+  await told.getByText("agent.message").waitFor();
+  await told.getByText('"Turn 3 begins."').waitFor();
+  expect(await findViolations(page)).toEqual([]);
+  await page.keyboard.press("Escape");
+  await told.waitFor({ state: "detached" });
   await page.keyboard.press("Shift+X");
   const failed = (await page.locator("article", { hasText: "exit 1" }).getAttribute("data-seq")) ?? "";
   await eventually(() => new URL(page.url()).searchParams.get("e")).toBe(failed);
@@ -305,4 +334,47 @@ test("the map shows the whole run and goes where it is pressed, and the header t
   await map.press("End");
   await page.getByRole("feed").getByText("And on.", { exact: true }).waitFor();
   await eventually(() => page.getByRole("feed").getAttribute("data-following")).toBe("true");
+});
+
+const PRINTED = `${Array.from({ length: 300 }, (_, n) => `line ${n + 1}`).join("\n")}
+\u001B]52;c;aGFja2Vk\u0007\u001B[31mneedle\u001B[0m\u001B[2J in hay
+`;
+
+test("each command of the agent is read beside the terminal: searched, and taken along without what a terminal would obey", async ({
+  page,
+  product,
+  worker,
+}) => {
+  for (const [id, command, stdout, exit_code] of [
+    ["t1", "ls", "a.ts\n", 0],
+    ["t2", "npm test", PRINTED, 1],
+  ] as const)
+    await worker.post(
+      { event_type: "agent.tool_use", event_data: { turn: 1, tool: "Bash", tool_use_id: id, input: { command } } },
+      {
+        event_type: "agent.tool_completed",
+        event_data: { turn: 1, tool_use_id: id, tool_response: { stdout, exit_code } },
+      },
+    );
+  await openRun(page, product, worker, "?tab=terminal");
+  const commands = page.getByRole("region", { name: "Commands of the agent" });
+  await eventually(() => commands.getByRole("button").allTextContents()).toEqual([
+    expect.stringContaining("npm test"),
+    expect.stringContaining("ls"),
+  ]);
+  await commands.getByRole("button", { name: /npm test/ }).click();
+  const shown = page.getByRole("region", { name: "Command", exact: true });
+  await shown.getByText("exit 1").waitFor();
+  await shown.getByRole("searchbox", { name: "Search in this output" }).fill("NEEDLE in");
+  await shown.getByText("1 of 1").waitFor();
+  await shown.locator("[data-found=here]", { hasText: "needle in hay" }).waitFor();
+  expect(await findViolations(page)).toEqual([]);
+  const coming = page.waitForEvent("download");
+  await shown.getByRole("button", { name: "Download" }).click();
+  const text = await readFile(await (await coming).path(), "utf8");
+  expect(text.slice(0, 18)).toBe("$ npm test\nline 1\n");
+  expect(text.endsWith("\nline 300\nneedle in hay\n")).toBe(true);
+  expect(text).not.toContain("\u001B");
+  await page.reload();
+  await shown.getByText("exit 1").waitFor();
 });

@@ -76,6 +76,22 @@ test("search and state are in the address and survive a reload", async ({ page, 
   await page.getByText("Only hay").waitFor();
 });
 
+test("an agent's sandboxes are told from others, with their counts, by an address", async ({ page, product }) => {
+  await product.startWorker({ prompt: "Worked on by Codex", runtime: "codex" });
+  await product.startWorker({ prompt: "Worked on by Claude", runtime: "claude" });
+  await openList(page, product);
+  await page.getByText("Worked on by Claude").waitFor();
+  await page.getByRole("combobox", { name: "Agent" }).selectOption("codex");
+  await eventually(() => page.getByText("Worked on by Claude").count()).toBe(0);
+  await page.getByText("Worked on by Codex").waitFor();
+  await page.getByRole("button", { name: "All 1", exact: true }).waitFor();
+  expect(new URL(page.url()).search).toBe("?agent=codex");
+  await page.reload();
+  await page.getByText("Worked on by Codex").waitFor();
+  expect(await page.getByRole("combobox", { name: "Agent" }).inputValue()).toBe("codex");
+  expect(await findViolations(page)).toEqual([]);
+});
+
 test("keys walk the list, open a run and come back", async ({ page, product }) => {
   const worker = await product.startWorker({ prompt: "Reached by keyboard" });
   await page.goto(`${product.url}/sandboxes`);
@@ -111,6 +127,11 @@ test("filters tell how many they hide, and what is selected is ended together af
   const bar = page.getByRole("toolbar", { name: "Selected sandboxes" });
   await bar.getByText("2 selected").waitFor();
   expect(await findViolations(page)).toEqual([]);
+  const kept: string[] = [];
+  page.on("download", (download) => kept.push(download.suggestedFilename()));
+  await bar.getByRole("button", { name: "Archive 2" }).click();
+  await eventually(() => kept.length).toBe(2);
+  expect(kept.every((name) => /^drover-.*\.drover\.tar$/.test(name))).toBe(true);
   await bar.getByRole("button", { name: "Terminate 2" }).click();
   await page.getByRole("alertdialog").getByRole("button", { name: "Terminate" }).click();
   await page.getByRole("button", { name: "Ended 2" }).waitFor();

@@ -2,8 +2,9 @@
 import { createClient } from "@drover/client";
 import { expect } from "vitest";
 import { findViolations } from "./axe.ts";
-import { ADMIN_TOKEN, eventually, test } from "./browser.ts";
+import { ADMIN_TOKEN, eventually, LINE_IS_CUT, test } from "./browser.ts";
 import { say } from "./fake-worker.ts";
+import { plantQuestion } from "./findings.ts";
 
 test("a request of an agent appears in the queue without a reload, and is answered from there", async ({
   page,
@@ -59,6 +60,51 @@ test("a sandbox is looked into and written to without leaving the wall, by keybo
   await page.getByRole("button", { name: "Peek at Peeked at first" }).focus();
   await page.keyboard.press("Space");
   await peek.getByText("I am number 1.").waitFor();
+});
+
+test("what the guardian wants a person to see waits on the wall, and stands beside the run; a quiet worker is called so", async ({
+  page,
+  product,
+}) => {
+  const worker = await product.startWorker({ prompt: "Goes in circles" });
+  await worker.post(say("I run the tests."), say("I run them again."));
+  const client = createClient({ baseUrl: product.url, token: ADMIN_TOKEN });
+  const { events } = await client.listSandboxEvents({ params: { sandbox_id: worker.created.id }, query: {} });
+  const cited = events.find(({ event_data: data }) => data["content"] === "I run them again.");
+  await plantQuestion(product.db, worker.id, cited?.seq ?? 0);
+  await page.goto(product.url);
+  const line = page.getByRole("region", { name: "Needs you" }).getByRole("listitem");
+  await line.getByText("the guardian asks you to look: The same test fails again.").waitFor();
+  const tile = page.locator("[data-sandbox]", { hasText: "Goes in circles" });
+  await tile.locator("[data-health=stuck]").waitFor();
+  expect(await findViolations(page)).toEqual([]);
+  await line.getByRole("link", { name: "Review" }).click();
+  await eventually(() => new URL(page.url()).searchParams.get("e")).toBe(String(cited?.sandbox_seq));
+  const part = page.getByRole("region", { name: "Guardian" });
+  await part.getByText("asked a person").waitFor();
+  await part.getByText("The same test fails again.").waitFor();
+  expect(await findViolations(page)).toEqual([]);
+});
+
+test("a wall that is cut off is dimmed and says as of when, until the line is back", async ({
+  page,
+  product,
+  complaints,
+}) => {
+  complaints.allow(LINE_IS_CUT);
+  const worker = await product.startWorker({ prompt: "Seen before the cut" });
+  await worker.post(say("working"));
+  await page.goto(product.url);
+  await page.getByRole("list", { name: "Open sandboxes" }).getByText("Seen before the cut").waitFor();
+  await eventually(() => page.getByTestId("connection").textContent()).toBe("Live");
+  const { target } = product.relay;
+  product.relay.target = undefined;
+  product.relay.cutAll();
+  const note = page.getByTestId("as-of");
+  await note.getByText(/^As of \d\d:\d\d:\d\d: the server is not reached/).waitFor();
+  expect(await findViolations(page)).toEqual([]);
+  product.relay.target = target;
+  await note.waitFor({ state: "detached" });
 });
 
 test("tiles are selected by keyboard, told and stopped together; Escape lets go of them, and compact ones are smaller", async ({

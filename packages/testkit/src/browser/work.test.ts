@@ -109,7 +109,7 @@ test("a ticket is written, its tasks are tied together, and the graph shows the 
   await eventually(() => page.evaluate(() => document.activeElement?.textContent)).toBe("Page");
   await page.getByRole("radio", { name: "Picture" }).check();
   const join = page.locator(`.react-flow__node[data-id="${idOf("Join")}"]`);
-  await join.getByText("waits for Server, Page").waitFor();
+  await join.getByText("waits for Page, Server").waitFor();
   await join.focus();
   await page.keyboard.press("Enter");
   const sheet = page.getByRole("complementary", { name: "About Join" });
@@ -183,6 +183,8 @@ test("a task that runs shows its attempt and leads to its sandbox", async ({ pag
   expect((await atWork.textContent())?.length).toBeGreaterThan(0);
   expect(await findViolations(page)).toEqual([]);
   await running.getByRole("combobox", { name: "Move Say hello" }).selectOption("cancelled");
+  // Somebody is at work on it: that is asked about.
+  await page.getByRole("alertdialog").getByRole("button", { name: "Cancel task" }).click();
   const failed = page.locator("[data-column=Failed] [data-task]", { hasText: "Say hello" });
   await failed.waitFor();
   expect(page.url()).toContain("of=tasks");

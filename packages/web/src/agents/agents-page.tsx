@@ -9,16 +9,11 @@ import { Section } from "../pages/section.tsx";
 import { Liveness } from "../ui/liveness.tsx";
 import { Page } from "../ui/page.tsx";
 import { Problem } from "../ui/problem.tsx";
+import { BUILT_IN } from "./built-in.ts";
 import { PackageState, RemovePackage } from "./package-state.tsx";
 import { packagesQuery } from "./queries.ts";
 import { isAtWork, LATELY, latelyQuery, toRecords, type AgentRecord } from "./runs-of-agents.ts";
 import { OutcomeStrip } from "./outcome-strip.tsx";
-
-const BUILT_IN = [
-  { name: "openhands", title: "OpenHands", note: "An agent server of yours, spoken to over its own protocol." },
-  { name: "acp", title: "Any agent that speaks ACP", note: "The program you name in the request, inside the sandbox." },
-  { name: "scripted", title: "Scripted", note: "Plays the steps of a script: for demos and tests, without a model." },
-] as const;
 
 export function AgentsPage() {
   const packages = useQuery(packagesQuery);

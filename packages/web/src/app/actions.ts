@@ -39,6 +39,7 @@ export const ACTIONS = {
   previousEvent: { keys: "k", label: "Previous event", scope: "A run" },
   nextTurn: { keys: "J", label: "Next turn", scope: "A run" },
   previousTurn: { keys: "K", label: "Previous turn", scope: "A run" },
+  look: { keys: "Space", label: "Look at the selected event as it came", scope: "A run" },
   expand: { keys: "e", label: "Open or fold the selected event", scope: "A run" },
   copyLink: { keys: "y", label: "Copy a link to the selected event", scope: "A run" },
   fullDiff: { keys: "d", label: "Full diff of the selected edit", scope: "A run" },

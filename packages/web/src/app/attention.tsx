@@ -56,7 +56,8 @@ export function Attention({ isAlone }: { readonly isAlone: boolean }) {
         {isOpen && needs.length > 0 && <NeedsYou needs={needs} mayOperate={mayOperate} />}
         {isOpen && needs.length === 0 && (
           <p className="text-sm text-ink-2">
-            Nothing waits for you. Questions of agents, runs stopped at their budget and tickets to approve stand here.
+            Nothing waits for you. Questions of agents, runs stopped at their budget, what the guardian wants you to see
+            and tickets to approve stand here.
           </p>
         )}
       </div>

@@ -4,7 +4,7 @@ import { CircleHelp, MoonStar, PanelLeftClose, PanelLeftOpen, Search, Sun } from
 import { lazy, Suspense, useEffect, useState } from "react";
 import { startFleet } from "../data/fleet.ts";
 import { useMay } from "../data/use-may.ts";
-import { isDark, toggleTheme, usePreferences } from "../data/preferences.ts";
+import { toggleTheme, useAppearance, usePreferences } from "../data/preferences.ts";
 import { Button } from "../ui/button.tsx";
 import { cx } from "../ui/class-names.ts";
 import { Mark } from "../ui/mark.tsx";
@@ -74,7 +74,7 @@ export function Shell() {
   const [isHelpOpen, setHelpOpen] = useState(false);
   const [isFinding, setFinding] = useState(false);
   const mayOperate = useMay("operate");
-  const theme = usePreferences((preferences) => preferences.theme);
+  const { isDark } = useAppearance();
   const isWide = usePreferences((preferences) => preferences.hasWideRail);
   // What the page itself shows comes first.
   const [isSettled, setSettled] = useState(false);
@@ -161,7 +161,7 @@ export function Shell() {
             </Tooltip>
             <span className="size-8 shrink-0">{isSettled && <Attention isAlone={isRun} />}</span>
             <ConnectionPill />
-            <Tooltip label={isDark(theme) ? "Light theme" : "Dark theme"} action="theme">
+            <Tooltip label={isDark ? "Light theme" : "Dark theme"} action="theme">
               <Button
                 look="ghost"
                 size="icon"
@@ -169,7 +169,7 @@ export function Shell() {
                 className="max-md:hidden"
                 onClick={toggleTheme}
               >
-                {isDark(theme) ? <Sun size={17} /> : <MoonStar size={17} />}
+                {isDark ? <Sun size={17} /> : <MoonStar size={17} />}
               </Button>
             </Tooltip>
           </header>
@@ -188,7 +188,7 @@ export function Shell() {
       <Suspense>
         {isFinding && <Palette onClose={() => setFinding(false)} onHelp={() => setHelpOpen(true)} />}
         {isHelpOpen && <HelpSheet isOpen onClose={() => setHelpOpen(false)} />}
-        <Toasts isDark={isDark(theme)} />
+        <Toasts isDark={isDark} />
       </Suspense>
     </>
   );

@@ -3,8 +3,10 @@ import { TERMINAL_SANDBOX_STATES, type Moment, type MomentFile, type Sandbox } f
 import {
   compareByFile,
   compareRuns,
+  isTestRun,
   toActivityLine,
   toTurns,
+  type CommandRow,
   type Comparison,
   type RunTurn,
   type TurnPair,
@@ -136,6 +138,8 @@ interface Side {
   readonly sandbox: Sandbox | undefined;
   readonly turns: readonly RunTurn[];
   readonly move: string | undefined;
+  /** The last run of tests. */
+  readonly tested: CommandRow | undefined;
   readonly end: Moment | undefined;
   /** What it left is being read. */
   readonly isEndLoading: boolean;
@@ -154,11 +158,13 @@ function useSide(sandboxId: string): Side {
   const turns = useMemo(() => toTurns(slow.view.rows, slow.log?.events ?? []), [slow]);
   const last = slow.log?.events.findLast((event) => event.event_type === "workspace.checkpoint")?.seq;
   const move = useMemo(() => findMove(slow.log?.events ?? []), [slow]);
+  const tested = useMemo(() => slow.view.rows.findLast(isTestRun), [slow]);
   const end = useQuery({ ...momentQuery(sandboxId, last ?? 0), enabled: last !== undefined });
   return {
     sandbox: sandbox.data,
     turns,
     move: sandbox.data?.state === "running" ? move : undefined,
+    tested,
     end: end.data,
     isEndLoading: end.isLoading,
     // The rows come a moment after the log.
@@ -202,10 +208,17 @@ function Both({ a, b, align, file, onFile }: BothProps) {
   return (
     <div className="flex min-h-0 flex-1 flex-col">
       <div className="grid shrink-0 grid-cols-2 border-b border-line max-md:text-xs">
-        <Head sandbox={left.sandbox} turns={left.turns} other={right.turns} move={left.move}>
+        <Head sandbox={left.sandbox} turns={left.turns} other={right.turns} move={left.move} tested={left.tested}>
           {mayOperate && <ChooseWinner name="A" winner={left.sandbox} loser={right.sandbox} />}
         </Head>
-        <Head sandbox={right.sandbox} turns={right.turns} other={left.turns} move={right.move} isRight>
+        <Head
+          sandbox={right.sandbox}
+          turns={right.turns}
+          other={left.turns}
+          move={right.move}
+          tested={right.tested}
+          isRight
+        >
           {mayOperate && <ChooseWinner name="B" winner={right.sandbox} loser={left.sandbox} />}
         </Head>
       </div>

@@ -1,6 +1,6 @@
 /** One of two runs in figures: better ones green, and what it is at now. */
 import type { Sandbox } from "@drover/contract";
-import type { RunTurn } from "@drover/contract/views";
+import { isTestFailed, type CommandRow, type RunTurn } from "@drover/contract/views";
 import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import { formatCost, formatCount, formatSpan } from "../data/format.ts";
@@ -17,12 +17,14 @@ interface HeadProps {
   readonly other: readonly RunTurn[];
   /** What it did last, while it works. */
   readonly move: string | undefined;
+  /** The last run of tests. */
+  readonly tested: CommandRow | undefined;
   readonly isRight?: boolean;
   /** Where a winner is chosen. */
   readonly children?: ReactNode;
 }
 
-export function Head({ sandbox, turns, other, move, isRight = false, children }: HeadProps) {
+export function Head({ sandbox, turns, other, move, tested, isRight = false, children }: HeadProps) {
   const figures = [
     { name: "turns", own: turns.length, theirs: other.length, show: formatCount },
     {
@@ -80,6 +82,7 @@ export function Head({ sandbox, turns, other, move, isRight = false, children }:
             <span className="text-fail-ink">−{formatCount(removed)}</span>
           </dd>
         </div>
+        {tested !== undefined && <Tests sandboxId={sandbox.id} row={tested} />}
       </dl>
       {move !== undefined && (
         <p className="mt-1.5 truncate font-mono text-xs text-ink-2" data-testid="last-move">
@@ -87,5 +90,30 @@ export function Head({ sandbox, turns, other, move, isRight = false, children }:
         </p>
       )}
     </section>
+  );
+}
+
+/** How its tests ended the last time they ran. */
+function Tests({ sandboxId, row }: { readonly sandboxId: string; readonly row: CommandRow }) {
+  const isOver = row.call.endedAt !== null;
+  const isBad = isOver && isTestFailed(row);
+  return (
+    <div className="flex items-baseline gap-1">
+      <dt>tests</dt>
+      <dd>
+        <Link
+          to="/sandboxes/$sandboxId"
+          params={{ sandboxId }}
+          search={{ e: row.seq }}
+          title={row.command}
+          className={cx(
+            "rounded font-semibold underline-offset-2 hover:underline",
+            isBad ? "text-fail-ink" : isOver ? "text-live-ink" : "text-ink-2",
+          )}
+        >
+          {isBad ? "failed" : isOver ? "passed" : "running"}
+        </Link>
+      </dd>
+    </div>
   );
 }

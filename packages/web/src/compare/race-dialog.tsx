@@ -9,6 +9,7 @@ import { projectsQuery, queryClient } from "../data/queries.ts";
 import { Button } from "../ui/button.tsx";
 import { Dialog } from "../ui/dialog.tsx";
 import { Field } from "../ui/field.tsx";
+import { notify } from "../ui/notify.ts";
 import { Problem } from "../ui/problem.tsx";
 import { Select, TextArea } from "../ui/select.tsx";
 import { RACE_LABEL } from "./race.ts";
@@ -42,7 +43,9 @@ async function startRace(task: Task, [one, other]: readonly [Runner, Runner]): P
     return { a: a.id, b: b.id };
   } catch (error) {
     // Expected: an agent that is not installed, a limit of how many may run.
-    await client.terminateSandbox({ params: { sandbox_id: a.id } });
+    await client
+      .terminateSandbox({ params: { sandbox_id: a.id } })
+      .catch(() => notify.bad("A works alone: it could not be ended. End it in the list of sandboxes."));
     throw error;
   }
 }
@@ -77,6 +80,9 @@ export function RaceDialog({ onClose, onStart }: RaceDialogProps) {
     { value: "openhands", label: "OpenHands" },
     { value: "scripted", label: "Scripted" },
   ];
+  // The agents that can be had may not be known yet, or not be readable: who is chosen is named nevertheless.
+  const optionsWith = (chosen: string) =>
+    options.some(({ value }) => value === chosen) ? options : [{ value: chosen, label: chosen }, ...options];
   const part = (name: keyof Task) => ({
     value: task[name],
     onChange: ({ target }: { readonly target: { readonly value: string } }) =>
@@ -117,7 +123,11 @@ export function RaceDialog({ onClose, onStart }: RaceDialogProps) {
           {([0, 1] as const).map((at) => (
             <fieldset key={at} className="flex min-w-0 flex-col gap-3 rounded-xl border border-line p-3">
               <legend className="px-1 text-sm font-semibold">{at === 0 ? "A" : "B"}</legend>
-              <Select label={`Agent ${at === 0 ? "A" : "B"}`} options={options} {...runner(at, "runtime")} />
+              <Select
+                label={`Agent ${at === 0 ? "A" : "B"}`}
+                options={optionsWith(runners[at].runtime)}
+                {...runner(at, "runtime")}
+              />
               <Field label={`Model ${at === 0 ? "A" : "B"}`} placeholder="As configured" {...runner(at, "model")} />
             </fieldset>
           ))}

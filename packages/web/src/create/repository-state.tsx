@@ -42,7 +42,7 @@ const LOOKS: Readonly<Record<RepositoryStatus, Look>> = {
     icon: CircleCheck,
     look: "text-live-ink",
     say: ({ branch, branch_count: count }) =>
-      `It can be read, and ${branch ?? "its branch"} is there${count > 1 ? `, one of ${plural(count, "branch").replace("branchs", "branches")}` : ""}.`,
+      `It can be read, and ${branch ?? "its branch"} is there${count > 1 ? `, one of ${plural(count, "branch", "branches")}` : ""}.`,
   },
   no_branch: {
     icon: CircleAlert,

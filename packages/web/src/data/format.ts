@@ -45,7 +45,8 @@ export function formatAge(ms: number): string {
   return seconds < 86_400 ? `${Math.floor(seconds / 3_600)}h` : `${Math.floor(seconds / 86_400)}d`;
 }
 
-export const plural = (count: number, noun: string): string => `${formatCount(count)} ${noun}${count === 1 ? "" : "s"}`;
+export const plural = (count: number, noun: string, several = `${noun}s`): string =>
+  `${formatCount(count)} ${count === 1 ? noun : several}`;
 
 const UNITS = ["B", "kB", "MB", "GB", "TB"] as const;
 
@@ -57,6 +58,5 @@ export function formatBytes(bytes: number): string {
   return `${unit === 0 || value >= 10 ? Math.round(value) : value.toFixed(1)} ${UNITS[unit]}`;
 }
 
-/** `$0.0042`, `$1.20`. */
-/** Cents, and less than one where there is less. */
+/** `$0.0042`, `$1.20`: cents, and less than one where there is less. */
 export const formatCost = (usd: number): string => `$${usd.toFixed(usd > 0 && usd < 0.01 ? 4 : 2)}`;

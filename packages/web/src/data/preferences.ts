@@ -40,12 +40,26 @@ export const usePreferences = create<Preferences>()(
 const prefersDark = matchMedia("(prefers-color-scheme: dark)");
 const prefersContrast = matchMedia("(prefers-contrast: more)");
 
-export const isDark = (theme: Theme): boolean => theme === "dark" || (theme === "system" && prefersDark.matches);
+const isDark = (theme: Theme): boolean => theme === "dark" || (theme === "system" && prefersDark.matches);
+
+interface Appearance {
+  readonly isDark: boolean;
+  readonly isHigh: boolean;
+}
+
+/** What came of the wishes of the person and of the system: for what is drawn by hand, and does not follow the document by itself. */
+export const useAppearance = create<Appearance>()(() => ({
+  isDark: isDark(usePreferences.getState().theme),
+  isHigh: false,
+}));
 
 function apply({ theme, contrast, density }: Preferences): void {
-  document.documentElement.classList.toggle("dark", isDark(theme));
-  document.documentElement.classList.toggle("contrast", contrast === "high" || prefersContrast.matches);
+  const appearance: Appearance = { isDark: isDark(theme), isHigh: contrast === "high" || prefersContrast.matches };
+  document.documentElement.classList.toggle("dark", appearance.isDark);
+  document.documentElement.classList.toggle("contrast", appearance.isHigh);
   document.documentElement.dataset["density"] = density;
+  const shown = useAppearance.getState();
+  if (shown.isDark !== appearance.isDark || shown.isHigh !== appearance.isHigh) useAppearance.setState(appearance);
 }
 
 /** Keeps the document in step with the choice and with the system. */

@@ -19,6 +19,7 @@ export interface SandboxFilter {
   readonly status?: readonly SandboxState[] | undefined;
   readonly q?: string | undefined;
   readonly project?: string | undefined;
+  readonly agent?: string | undefined;
 }
 
 const PAGE = 100;
@@ -26,8 +27,12 @@ type SandboxPage = Awaited<ReturnType<typeof client.listSandboxes>>;
 export type SandboxPages = InfiniteData<SandboxPage>;
 
 /** An answer that was on its way while the stream went on is older than what the page knows. */
-const pickNewer = (kept: Sandbox | undefined, read: Sandbox): Sandbox =>
-  kept !== undefined && kept.last_seq > read.last_seq ? kept : read;
+function pickNewer(kept: Sandbox | undefined, read: Sandbox): Sandbox {
+  if (kept === undefined || kept.last_seq <= read.last_seq) return read;
+  // What no event of its log tells is known by reading only.
+  const { health, pull_request: pull } = read;
+  return { ...kept, health, ...(pull === undefined ? {} : { pull_request: pull }) };
+}
 
 function mergePages(kept: unknown, read: unknown): unknown {
   const [before, after] = [kept as SandboxPages | undefined, read as SandboxPages];
@@ -53,6 +58,7 @@ export const sandboxesQuery = (filter: SandboxFilter) =>
             ...(filter.status === undefined ? {} : { status: [...filter.status] }),
             ...(filter.q === undefined ? {} : { q: filter.q }),
             ...(filter.project === undefined ? {} : { project_id: filter.project }),
+            ...(filter.agent === undefined ? {} : { runtime: filter.agent }),
           },
         },
         { signal },
@@ -63,12 +69,18 @@ export const sandboxesQuery = (filter: SandboxFilter) =>
   });
 
 /** Read again when a sandbox changes its state. */
-export const sandboxCountsQuery = ({ q, project }: SandboxFilter) =>
+export const sandboxCountsQuery = ({ q, project, agent }: SandboxFilter) =>
   queryOptions({
-    queryKey: ["sandbox-counts", q ?? "", project ?? ""] as const,
+    queryKey: ["sandbox-counts", q ?? "", project ?? "", agent ?? ""] as const,
     queryFn: ({ signal }) =>
       client.countSandboxes(
-        { query: { ...(q === undefined ? {} : { q }), ...(project === undefined ? {} : { project_id: project }) } },
+        {
+          query: {
+            ...(q === undefined ? {} : { q }),
+            ...(project === undefined ? {} : { project_id: project }),
+            ...(agent === undefined ? {} : { runtime: agent }),
+          },
+        },
         { signal },
       ),
     placeholderData: (before) => before,

@@ -40,8 +40,16 @@ const RESET = `${ESC}[0m`;
 const toColour = (rgb: string | null | undefined): string | undefined =>
   rgb === null || rgb === undefined ? undefined : `color-mix(in oklab, rgb(${rgb}) 60%, var(--ink))`;
 
+const toCleanLine = (line: string): string =>
+  settle(line).replace(OSC, "").replace(CSI_NOT_COLOUR, "").replace(OTHER_ESC, "").replace(CONTROL, "");
+
+const COLOUR = new RegExp(`${ESC}(?:\\[[0-9;:]*m)?`, "g");
+
+/** What a person reads: to be searched, and copied without anything that another terminal would obey. */
+export const toPlainLine = (line: string): string => toCleanLine(line).replace(COLOUR, "");
+
 export const AnsiLine = memo(function AnsiLine({ line }: { readonly line: string }) {
-  const clean = settle(line).replace(OSC, "").replace(CSI_NOT_COLOUR, "").replace(OTHER_ESC, "").replace(CONTROL, "");
+  const clean = toCleanLine(line);
   if (!clean.includes(ESC)) return clean;
   return parser.ansiToJson(RESET + clean, { json: true, use_classes: true, remove_empty: true }).map((part, at) => (
     <span

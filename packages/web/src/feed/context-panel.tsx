@@ -1,4 +1,4 @@
-/** Beside the feed: the agent's plan, the files it changed, and the facts of the sandbox. */
+/** Beside the feed: the agent's plan, the files it changed, what the guardian thinks of it, and the facts of the sandbox. */
 import type { Sandbox } from "@drover/contract";
 import type { ChangedFile, FeedView, LogEvent } from "@drover/contract/views";
 import { lazy, memo, Suspense, useDeferredValue, type ReactNode } from "react";
@@ -13,6 +13,8 @@ const MARKS: Readonly<Record<string, { readonly letter: string; readonly look: s
 };
 
 const TurnOutline = lazy(() => import("./turn-outline.tsx").then((module) => ({ default: module.TurnOutline })));
+
+const GuardianPart = lazy(() => import("./guardian-part.tsx").then((module) => ({ default: module.GuardianPart })));
 
 interface ContextPanelProps {
   readonly sandbox: Sandbox;
@@ -47,6 +49,9 @@ export function ContextPanel({ sandbox, view, events, selected, onSelect }: Cont
         <TurnOutline view={view} events={events} selected={selected} onSelect={onSelect} />
       </Suspense>
       <Files files={files} onSelect={onSelect} />
+      <Suspense>
+        <GuardianPart sandboxId={sandbox.id} />
+      </Suspense>
       {sandbox.resources !== null && (
         <Part title="Limits">
           <dl className="grid grid-cols-[5.5rem_1fr] gap-y-1 text-xs">

@@ -3,7 +3,7 @@ import { isFailedRow, type FeedRow } from "@drover/contract/views";
 import { useEffect, useMemo, useRef, type KeyboardEvent, type RefObject } from "react";
 import type { VListHandle } from "virtua";
 import { formatClock } from "../data/format.ts";
-import { isDark, usePreferences } from "../data/preferences.ts";
+import { useAppearance } from "../data/preferences.ts";
 import { useSettled } from "../replay/use-settled.ts";
 
 const REDRAWN_EVERY_MS = 500;
@@ -78,7 +78,7 @@ export function Minimap({ feedId, rows, selectedAt, list, scroller, onGo }: Mini
   const canvas = useRef<HTMLCanvasElement>(null);
   const frame = useRef<HTMLDivElement>(null);
   const bar = useRef<HTMLDivElement>(null);
-  const theme = usePreferences((preferences) => preferences.theme);
+  const appearance = useAppearance();
   const slow = useSettled(rows, REDRAWN_EVERY_MS);
   const looks = useMemo(() => ({ rows: slow, selectedAt }), [slow, selectedAt]);
 
@@ -90,7 +90,7 @@ export function Minimap({ feedId, rows, selectedAt, list, scroller, onGo }: Mini
     observer.observe(element);
     again();
     return () => observer.disconnect();
-  }, [looks, theme]);
+  }, [looks, appearance]);
 
   // Told to the elements themselves: to render for every scrolled pixel would cost what the map is to save.
   useEffect(() => {
@@ -178,7 +178,7 @@ export function Minimap({ feedId, rows, selectedAt, list, scroller, onGo }: Mini
       }}
       className="relative w-10 shrink-0 cursor-pointer touch-none border-l border-line bg-surface focus-visible:-outline-offset-2 max-md:hidden"
     >
-      <canvas ref={canvas} aria-hidden data-dark={isDark(theme)} className="block size-full" />
+      <canvas ref={canvas} aria-hidden data-dark={appearance.isDark} className="block size-full" />
       <div
         ref={frame}
         aria-hidden

@@ -3,7 +3,7 @@ import { useMemo } from "react";
 import { formatCount } from "../data/format.ts";
 import { CopyButton } from "../ui/copy.tsx";
 import { cx } from "../ui/class-names.ts";
-import { AnsiLine, toOutputLines } from "./ansi.tsx";
+import { AnsiLine, toOutputLines, toPlainLine } from "./ansi.tsx";
 
 const OPEN_LINES = 400;
 
@@ -29,7 +29,7 @@ export function Output({ text, label, isOpen, previewLines, isError = false }: O
           {hidden > 0
             ? `showing the last ${formatCount(shown.length)} of ${formatCount(lines.length)} lines`
             : `${formatCount(lines.length)} lines`}
-          {isOpen && <CopyButton text={text} label="Copy all" />}
+          {isOpen && <CopyButton text={lines.map(toPlainLine).join("\n")} label="Copy all" />}
         </p>
       )}
       <pre

@@ -1,23 +1,32 @@
-/** Terminals of a sandbox: one of your own, live, and the recordings of those before. */
+/** Terminals of a sandbox: one of your own, live, the recordings of those before, and the commands of its agent with what they printed. */
 import { TERMINAL_SANDBOX_STATES, type Recording, type Sandbox } from "@drover/contract";
+import type { CommandRow, FeedRow } from "@drover/contract/views";
 import { useQuery } from "@tanstack/react-query";
 import { CirclePlay, SquareTerminal } from "lucide-react";
-import { useState, type ReactNode } from "react";
+import { useMemo, useState } from "react";
 import { formatAge, formatSpan } from "../data/format.ts";
 import { useNow } from "../data/now.ts";
 import { Button } from "../ui/button.tsx";
 import { cx } from "../ui/class-names.ts";
 import { Problem } from "../ui/problem.tsx";
 import { CastPlayer } from "./cast-player.tsx";
+import { CommandList } from "./command-list.tsx";
+import { CommandOutput } from "./command-output.tsx";
 import { LiveTerminal } from "./live-terminal.tsx";
 import { recordingsQuery } from "./queries.ts";
+import { TerminalEntry } from "./terminal-entry.tsx";
 
 interface TerminalTabProps {
   readonly sandbox: Sandbox;
   readonly mayOperate: boolean;
+  readonly rows: readonly FeedRow[];
   readonly cast: string | undefined;
-  readonly onCast: (artifactId: string | undefined) => void;
+  /** sandbox_seq of the agent's command that is shown. */
+  readonly command: number | undefined;
+  readonly onOpen: (shown: { readonly cast?: string | undefined; readonly command?: number | undefined }) => void;
 }
+
+const isCommand = (row: FeedRow): row is CommandRow => row.kind === "command";
 
 /** Why nobody can type; undefined when somebody can. */
 function toReason(sandbox: Sandbox, mayOperate: boolean): string | undefined {
@@ -30,54 +39,36 @@ function toReason(sandbox: Sandbox, mayOperate: boolean): string | undefined {
   return undefined;
 }
 
-export function TerminalTab({ sandbox, mayOperate, cast, onCast }: TerminalTabProps) {
+export function TerminalTab({ sandbox, mayOperate, rows, cast, command, onOpen }: TerminalTabProps) {
   const recordings = useQuery(recordingsQuery(sandbox.id));
   const [isOpen, setOpen] = useState(false);
   const reason = toReason(sandbox, mayOperate);
   const items = recordings.data?.items ?? [];
   const played = items.find((recording) => recording.artifact_id === cast);
+  const commands = useMemo(() => rows.filter(isCommand), [rows]);
+  const printed = played === undefined ? commands.find(({ seq }) => seq === command) : undefined;
+  const isElsewhere = played !== undefined || printed !== undefined;
   return (
     <div className="flex min-h-0 flex-1 max-md:flex-col">
-      <div className="flex min-h-0 min-w-0 flex-1 flex-col p-3 md:p-4">
-        {played !== undefined ? (
-          <CastPlayer key={played.artifact_id} sandboxId={sandbox.id} recording={played} />
-        ) : isOpen ? (
-          <LiveTerminal sandboxId={sandbox.id} onEnd={() => setOpen(false)} />
-        ) : (
-          <div className="grid min-h-0 flex-1 place-items-center text-center">
-            <div className="flex max-w-sm flex-col items-center gap-3">
-              <SquareTerminal size={28} className="text-ink-3" aria-hidden />
-              <p className="text-sm text-ink-2 text-pretty">
-                {reason ?? "A shell in this sandbox, beside the agent. What it prints is recorded."}
-              </p>
-              {reason === undefined && (
-                <Button look="solid" onClick={() => setOpen(true)}>
-                  Open a terminal
-                </Button>
-              )}
-            </div>
-          </div>
-        )}
-      </div>
       <aside
         aria-label="Terminals"
         tabIndex={0}
-        className="shrink-0 overflow-y-auto border-line max-md:max-h-40 max-md:border-t md:w-64 md:border-l"
+        className="shrink-0 overflow-y-auto border-line max-md:max-h-44 max-md:border-b md:w-72 md:border-r"
       >
         <ul className="flex flex-col py-1.5">
           <li>
-            <Entry isHere={played === undefined} onClick={() => onCast(undefined)}>
+            <TerminalEntry isHere={!isElsewhere} onClick={() => onOpen({})}>
               <SquareTerminal size={14} className="shrink-0" aria-hidden />
               <span className="flex-1">{isOpen ? "Your terminal" : "New terminal"}</span>
               {isOpen && <span className="text-2xs text-live-ink">open</span>}
-            </Entry>
+            </TerminalEntry>
           </li>
           {items.map((recording) => (
             <li key={recording.event_id}>
-              <Entry isHere={recording === played} onClick={() => onCast(recording.artifact_id)}>
+              <TerminalEntry isHere={recording === played} onClick={() => onOpen({ cast: recording.artifact_id })}>
                 <CirclePlay size={14} className="shrink-0" aria-hidden />
                 <Recorded recording={recording} />
-              </Entry>
+              </TerminalEntry>
             </li>
           ))}
         </ul>
@@ -93,7 +84,33 @@ export function TerminalTab({ sandbox, mayOperate, cast, onCast }: TerminalTabPr
             />
           </div>
         )}
+        <CommandList commands={commands} shown={printed?.seq} onOpen={(seq) => onOpen({ command: seq })} />
       </aside>
+      <div className="flex min-h-0 min-w-0 flex-1 flex-col p-3 md:p-4">
+        {played !== undefined && <CastPlayer key={played.artifact_id} sandboxId={sandbox.id} recording={played} />}
+        {printed !== undefined && <CommandOutput key={printed.seq} sandboxId={sandbox.id} row={printed} />}
+        {isOpen && (
+          // A shell that is open stays open while something else is looked at.
+          <div className={cx("flex min-h-0 flex-1 flex-col", isElsewhere && "hidden")}>
+            <LiveTerminal sandboxId={sandbox.id} onEnd={() => setOpen(false)} />
+          </div>
+        )}
+        {!isOpen && !isElsewhere && (
+          <div className="grid min-h-0 flex-1 place-items-center text-center">
+            <div className="flex max-w-sm flex-col items-center gap-3">
+              <SquareTerminal size={28} className="text-ink-3" aria-hidden />
+              <p className="text-sm text-ink-2 text-pretty">
+                {reason ?? "A shell in this sandbox, beside the agent. What it prints is recorded."}
+              </p>
+              {reason === undefined && (
+                <Button look="solid" onClick={() => setOpen(true)}>
+                  Open a terminal
+                </Button>
+              )}
+            </div>
+          </div>
+        )}
+      </div>
     </div>
   );
 }
@@ -107,29 +124,5 @@ function Recorded({ recording }: { readonly recording: Recording }) {
         {formatSpan(recording.duration_ms)} · {formatAge(now - Date.parse(recording.recorded_at))} ago
       </span>
     </>
-  );
-}
-
-function Entry({
-  isHere,
-  onClick,
-  children,
-}: {
-  readonly isHere: boolean;
-  readonly onClick: () => void;
-  readonly children: ReactNode;
-}) {
-  return (
-    <button
-      type="button"
-      aria-current={isHere ? "true" : undefined}
-      onClick={onClick}
-      className={cx(
-        "flex min-h-9 w-full items-center gap-2 px-4 text-left text-xs focus-visible:-outline-offset-2 max-md:min-h-11",
-        isHere ? "bg-live-soft font-medium text-live-ink" : "text-ink-2 hover:bg-hover",
-      )}
-    >
-      {children}
-    </button>
   );
 }

@@ -2,13 +2,15 @@
 import type { Span, Timeline, TimelineAxis, Window } from "@drover/contract/views";
 import { useEffect, useRef, useState, type RefObject } from "react";
 import { formatCost, formatDuration, formatSpan } from "../data/format.ts";
-import { isDark, usePreferences } from "../data/preferences.ts";
+import { useAppearance } from "../data/preferences.ts";
 import { useDrawing } from "../ui/use-drawing.ts";
 
 const LANE = 22;
 const GUTTER = 62;
-const LANES = ["Turns", "Tools", "Waiting", "Changes", "Errors", "Cost", "Context"] as const;
+const LANES = ["Turns", "Model", "Tools", "Tests", "Waiting", "Changes", "Errors", "Cost", "Context"] as const;
 const HEIGHT = LANES.length * LANE + 18;
+type Lane = (typeof LANES)[number];
+const LANE_OF = Object.fromEntries(LANES.map((name, at) => [name, at])) as Readonly<Record<Lane, number>>;
 const NEAR_PX = 6;
 const DRAG_PX = 4;
 
@@ -54,27 +56,29 @@ function draw(canvas: HTMLCanvasElement, view: View): void {
   pen.beginPath();
   pen.rect(GUTTER, 0, room, HEIGHT - 18);
   pen.clip();
-  const bar = (span: Pick<Span, "from" | "to">, lane: number, fill: string) => {
+  const bar = (span: Pick<Span, "from" | "to">, lane: Lane, fill: string) => {
     const [left, right] = [x(span.from), x(span.to)];
     if (right < GUTTER || left > width) return;
     pen.fillStyle = fill;
-    pen.fillRect(left, lane * LANE + 5, Math.max(1.5, right - left), LANE - 11);
+    pen.fillRect(left, LANE_OF[lane] * LANE + 5, Math.max(1.5, right - left), LANE - 11);
   };
   timeline.turns.forEach((turn, n) => {
-    bar(turn, 0, colour(turn.isError ? "--fail" : n % 2 === 0 ? "--solid" : "--ink-3"));
+    bar(turn, "Turns", colour(turn.isError ? "--fail" : n % 2 === 0 ? "--solid" : "--ink-3"));
     if (x(turn.to) - x(turn.from) < 26) return;
     pen.fillStyle = colour("--on-solid");
     pen.fillText(`T${turn.turn}`, Math.max(GUTTER, x(turn.from)) + 4, LANE / 2 - 0.5);
   });
-  for (const tool of timeline.tools) bar(tool, 1, colour(tool.isError ? "--fail" : "--done"));
-  for (const wait of timeline.waits) bar(wait, 2, colour("--wait"));
-  for (const edit of timeline.edits) bar(edit, 3, colour("--live"));
-  for (const error of timeline.errors) bar(error, 4, colour("--fail"));
+  for (const span of timeline.model) bar(span, "Model", colour("--mind"));
+  for (const tool of timeline.tools) bar(tool, "Tools", colour(tool.isError ? "--fail" : "--done"));
+  for (const run of timeline.tests) bar(run, "Tests", colour(run.isError ? "--fail" : "--live"));
+  for (const wait of timeline.waits) bar(wait, "Waiting", colour("--wait"));
+  for (const edit of timeline.edits) bar(edit, "Changes", colour("--live"));
+  for (const error of timeline.errors) bar(error, "Errors", colour("--fail"));
   const endMs = timeline.lengthMs;
   const spent = timeline.cost.map(({ at, usd }) => ({ at, value: usd }));
   const filled = timeline.context.map(({ at, tokens }) => ({ at, value: tokens }));
-  drawLevels(pen, spent, { lane: 5, endMs, colour: colour("--mind") }, x);
-  drawLevels(pen, filled, { lane: 6, endMs, colour: colour("--wait") }, x);
+  drawLevels(pen, spent, { lane: LANE_OF.Cost, endMs, colour: colour("--mind") }, x);
+  drawLevels(pen, filled, { lane: LANE_OF.Context, endMs, colour: colour("--wait") }, x);
   if (mark !== undefined) {
     pen.fillStyle = colour("--ink");
     pen.fillRect(x(mark), 0, 1.5, HEIGHT - 18);
@@ -123,18 +127,27 @@ function drawLevels(
   pen.stroke();
 }
 
-const spansOf = (timeline: Timeline, lane: number): readonly Span[] =>
-  [timeline.turns, timeline.tools, timeline.waits, timeline.edits, timeline.errors, timeline.turns, timeline.turns][
-    lane
-  ] ?? [];
+/** What stands in each lane to be found; below cost and context that is their turn. */
+const SPANS: Readonly<Record<Lane, (timeline: Timeline) => readonly Span[]>> = {
+  Turns: ({ turns }) => turns,
+  Model: ({ model }) => model,
+  Tools: ({ tools }) => tools,
+  Tests: ({ tests }) => tests,
+  Waiting: ({ waits }) => waits,
+  Changes: ({ edits }) => edits,
+  Errors: ({ errors }) => errors,
+  Cost: ({ turns }) => turns,
+  Context: ({ turns }) => turns,
+};
 
 function findSpan(view: View, box: DOMRect, clientX: number, clientY: number): Span | undefined {
-  const lane = Math.floor((clientY - box.top) / LANE);
+  const lane = LANES[Math.floor((clientY - box.top) / LANE)];
+  if (lane === undefined) return undefined;
   const x = toX(view, box.width);
   const here = clientX - box.left;
   let best: Span | undefined;
   let distance = NEAR_PX;
-  for (const span of spansOf(view.timeline, lane)) {
+  for (const span of SPANS[lane](view.timeline)) {
     const [left, right] = [x(span.from), x(span.to)];
     const away = here < left ? left - here : here > right ? here - right : 0;
     if (away <= distance) {
@@ -160,7 +173,7 @@ interface LanesProps extends View {
 
 export function Lanes({ onOpen, onMove, onZoom, ...view }: LanesProps) {
   const { canvas, latest } = useDrawing(draw, view);
-  const theme = usePreferences((preferences) => preferences.theme);
+  const appearance = useAppearance();
   const [hover, setHover] = useState<Hover>();
   const drag = useRef<{ readonly x: number; readonly middle: number; isMoved: boolean }>(undefined);
   useWheelZoom(canvas, latest, onZoom);
@@ -171,7 +184,7 @@ export function Lanes({ onOpen, onMove, onZoom, ...view }: LanesProps) {
       <canvas
         ref={canvas}
         data-testid="lanes"
-        data-dark={isDark(theme)}
+        data-dark={appearance.isDark}
         data-from={shown.from.toFixed(3)}
         data-to={shown.to.toFixed(3)}
         aria-hidden

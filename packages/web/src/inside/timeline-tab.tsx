@@ -4,17 +4,20 @@ import {
   indexOfSeq,
   TIMELINE_SCALES,
   toFilm,
+  toSpending,
   toTimeline,
   toTimelineAxis,
   toWindow,
   type LogEvent,
+  type Timeline,
   type TimelineScale,
   type TurnSpan,
 } from "@drover/contract/views";
+import { Link } from "@tanstack/react-router";
 import { ZoomIn, ZoomOut } from "lucide-react";
 import { useEffect, useMemo, useRef, useState } from "react";
 import { VList } from "virtua";
-import { formatClock, formatCost, formatDuration, plural } from "../data/format.ts";
+import { formatClock, formatCost, formatCount, formatDuration, plural } from "../data/format.ts";
 import { useSettled } from "../replay/use-settled.ts";
 import type { RunSearch } from "../search-params.ts";
 import { Button } from "../ui/button.tsx";
@@ -22,6 +25,11 @@ import { cx } from "../ui/class-names.ts";
 import { Choice } from "../ui/field.tsx";
 import { Lanes } from "./timeline-lanes.tsx";
 
+const LISTS = [
+  { value: "turns", label: "By turn" },
+  { value: "tools", label: "By tool" },
+  { value: "files", label: "By file" },
+] as const;
 const REDRAWN_EVERY_MS = 1_000;
 const NAMES: Readonly<Record<TimelineScale, string>> = { time: "Time", cost: "Cost", turns: "Turns" };
 /** Each step of the slider doubles. */
@@ -30,13 +38,14 @@ const FINENESS = 4;
 const TOLD_AFTER_MS = 300;
 
 interface TimelineTabProps {
+  readonly sandboxId: string;
   readonly events: readonly LogEvent[];
-  readonly search: Pick<RunSearch, "e" | "by" | "zoom" | "mid">;
+  readonly search: Pick<RunSearch, "e" | "by" | "zoom" | "mid" | "list">;
   readonly onOpen: (seq: number) => void;
-  readonly onLook: (look: { [K in "by" | "zoom" | "mid"]?: RunSearch[K] | undefined }) => void;
+  readonly onLook: (look: { [K in "by" | "zoom" | "mid" | "list"]?: RunSearch[K] | undefined }) => void;
 }
 
-export function TimelineTab({ events, search, onOpen, onLook }: TimelineTabProps) {
+export function TimelineTab({ sandboxId, events, search, onOpen, onLook }: TimelineTabProps) {
   const slow = useSettled(events, REDRAWN_EVERY_MS);
   const timeline = useMemo(() => toTimeline(slow), [slow]);
   const mark = useMemo(
@@ -118,8 +127,69 @@ export function TimelineTab({ events, search, onOpen, onLook }: TimelineTabProps
           go(zoom, share + (look.middle - share) * (look.zoom / zoom));
         }}
       />
-      <Turns turns={timeline.turns} onOpen={onOpen} />
+      {search.e !== undefined && mark !== undefined && (
+        <Playhead sandboxId={sandboxId} event={slow[indexOfSeq(slow, search.e)]} ms={mark} timeline={timeline} />
+      )}
+      {timeline.cost.length > 0 && (
+        <Choice
+          label="Where the money went"
+          value={search.list ?? "turns"}
+          options={LISTS}
+          onChange={(list) => onLook({ list: list === "turns" ? undefined : list })}
+        />
+      )}
+      {search.list === undefined || timeline.cost.length === 0 ? (
+        <Turns turns={timeline.turns} onOpen={onOpen} />
+      ) : (
+        <Spent events={slow} of={search.list} />
+      )}
     </div>
+  );
+}
+
+interface PlayheadProps {
+  readonly sandboxId: string;
+  readonly event: LogEvent | undefined;
+  /** Where in the film it stands. */
+  readonly ms: number;
+  readonly timeline: Timeline;
+}
+
+/** How far the run was at the selected event, and the ways on from there. */
+function Playhead({ sandboxId, event, ms, timeline: { turns, cost, edits } }: PlayheadProps) {
+  if (event === undefined) return null;
+  const turn = turns.findLast(({ from }) => from <= ms)?.turn;
+  const usd = cost.findLast(({ at }) => at <= ms)?.usd ?? 0;
+  const files = new Set(edits.filter(({ from }) => from <= ms).map(({ label }) => label)).size;
+  return (
+    <p
+      data-testid="playhead"
+      className="flex flex-wrap items-center gap-x-4 gap-y-1 px-1 text-xs text-ink-2 tabular-nums"
+    >
+      <span className="font-semibold text-ink">
+        <time dateTime={event.created_at}>{formatClock(event.created_at)}</time>
+      </span>
+      {turn !== undefined && <span>turn {turn}</span>}
+      <span>{formatCost(usd)}</span>
+      <span>{plural(files, "file")} changed</span>
+      <span className="flex-1" />
+      <Link
+        to="/sandboxes/$sandboxId"
+        params={{ sandboxId }}
+        search={{ e: event.sandbox_seq }}
+        className="rounded text-live-ink underline underline-offset-2"
+      >
+        Event {formatCount(event.sandbox_seq)}
+      </Link>
+      <Link
+        to="/sandboxes/$sandboxId/replay"
+        params={{ sandboxId }}
+        search={{ at: event.sandbox_seq }}
+        className="rounded text-live-ink underline underline-offset-2"
+      >
+        Replay from here
+      </Link>
+    </p>
   );
 }
 
@@ -132,7 +202,7 @@ function useTold({ zoom, middle }: { zoom: number; middle: number }, onLook: Tim
       told.current = { zoom, middle };
       onLook({
         zoom: zoom === 1 ? undefined : Number(zoom.toFixed(2)),
-        mid: zoom === 1 ? undefined : Math.round(middle * 100),
+        mid: zoom === 1 ? undefined : Number((middle * 100).toFixed(2)),
       });
     }, TOLD_AFTER_MS);
     return () => clearTimeout(timer);
@@ -181,5 +251,48 @@ function Turns({ turns, onOpen }: { readonly turns: readonly TurnSpan[]; readonl
         </div>
       )}
     </VList>
+  );
+}
+
+const SPENT_SHOWN = 100;
+
+/** What the calls of models led to, and what they cost. */
+function Spent({ events, of }: { readonly events: readonly LogEvent[]; readonly of: "tools" | "files" }) {
+  const items = useMemo(() => toSpending(events)[of], [events, of]);
+  const most = items[0]?.usd ?? 0;
+  return (
+    <div
+      role="region"
+      aria-label="Where the money went"
+      tabIndex={0}
+      className="min-h-0 flex-1 overflow-y-auto rounded-xl border border-line bg-surface focus-visible:-outline-offset-2"
+    >
+      <ol className="divide-y divide-line">
+        {items.slice(0, SPENT_SHOWN).map(({ name, usd, calls }) => (
+          <li
+            key={name}
+            className="grid grid-cols-[minmax(0,1fr)_6rem_auto] items-center gap-3 px-3 py-1.5 text-xs tabular-nums"
+          >
+            <span className="truncate font-mono" title={name}>
+              {name}
+            </span>
+            <span aria-hidden className="h-2 rounded-full bg-sunken">
+              <span
+                className="block h-full rounded-full bg-mind"
+                style={{ width: `${most === 0 ? 0 : (usd / most) * 100}%` }}
+              />
+            </span>
+            <span className="text-right text-ink-2">
+              {formatCost(usd)} · {plural(calls, "call")}
+            </span>
+          </li>
+        ))}
+      </ol>
+      {items.length === 0 && <p className="p-4 text-xs text-ink-3">No call led to one yet.</p>}
+      <p className="border-t border-line px-3 py-2 text-2xs text-ink-3">
+        Each call of a model counts for what it led to, until the next call; in equal parts where that was more than
+        one.
+      </p>
+    </div>
   );
 }

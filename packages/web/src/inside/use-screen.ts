@@ -1,6 +1,6 @@
 /** A terminal emulator while a component is shown; it follows the page's theme and the place it has. */
 import { useEffect, useRef, type RefObject } from "react";
-import { isDark, usePreferences } from "../data/preferences.ts";
+import { useAppearance } from "../data/preferences.ts";
 import { openScreen, type Screen } from "./terminal-screen.ts";
 
 interface ScreenUse {
@@ -14,11 +14,11 @@ export function useScreen(use: ScreenUse): RefObject<HTMLDivElement | null> {
   const place = useRef<HTMLDivElement>(null);
   const latest = useRef(use);
   const shown = useRef<Screen>(undefined);
-  const theme = usePreferences((preferences) => preferences.theme);
+  const { isDark } = useAppearance();
   useEffect(() => {
     latest.current = use;
   });
-  useEffect(() => shown.current?.paint(isDark(theme)), [theme]);
+  useEffect(() => shown.current?.paint(isDark), [isDark]);
   useEffect(() => {
     const element = place.current;
     if (element === null) return;
@@ -26,13 +26,15 @@ export function useScreen(use: ScreenUse): RefObject<HTMLDivElement | null> {
     let end: (() => void) | undefined;
     const { size } = latest.current;
     const fit = () => {
+      // Hidden for a while: a shell is not made as small as nothing.
+      if (element.clientWidth === 0) return;
       const fitted = size === undefined ? shown.current?.fit() : undefined;
       if (fitted !== undefined) latest.current.onFit?.(fitted.columns, fitted.rows);
     };
     const observer = new ResizeObserver(fit);
     void openScreen({
       place: element,
-      isDark: isDark(usePreferences.getState().theme),
+      isDark: useAppearance.getState().isDark,
       ...(size === undefined ? {} : { size }),
     }).then((screen) => {
       if (isGone) return screen.close();

@@ -50,6 +50,13 @@ export const analysisQuery = (analysisId: string) =>
     queryFn: ({ signal }) => client.getAnalysis({ params: { analysis_id: analysisId } }, { signal }),
   });
 
+export const lastAnalysisQuery = (sandboxId: string) =>
+  queryOptions({
+    queryKey: ["monitor", "last-analysis", sandboxId] as const,
+    queryFn: ({ signal }) => client.listAnalyses({ query: { limit: 1, sandbox_id: sandboxId } }, { signal }),
+    refetchInterval: EVERY_MS,
+  });
+
 export const analysesOfQuery = (sandboxId: string) =>
   queryOptions({
     queryKey: ["monitor", "analyses", sandboxId] as const,

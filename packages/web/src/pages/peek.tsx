@@ -20,6 +20,7 @@ import { Kbd } from "../ui/kbd.tsx";
 import { Liveness } from "../ui/liveness.tsx";
 import { notify } from "../ui/notify.ts";
 import { Problem } from "../ui/problem.tsx";
+import { QuietMark } from "../ui/quiet-mark.tsx";
 import { StateBadge } from "../ui/state-badge.tsx";
 
 const EVENTS = 150;
@@ -43,6 +44,7 @@ export function Peek({ sandbox, mayOperate, onClose }: PeekProps) {
         <div className="flex items-center gap-2">
           <StateBadge state={sandbox.state} />
           <Liveness state={sandbox.state} lastAt={sandbox.last_heartbeat_at} />
+          <QuietMark state={sandbox.state} health={sandbox.health} />
           <span className="flex-1" />
           <Link
             to="/sandboxes/$sandboxId"

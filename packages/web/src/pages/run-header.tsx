@@ -2,6 +2,8 @@
 import type { Sandbox } from "@drover/contract";
 import { toContextFill, type Load, type LogEvent, type Spent } from "@drover/contract/views";
 import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { GitPullRequest } from "lucide-react";
 import { useMemo } from "react";
 import { formatCost, formatCount, formatShort, formatSpan } from "../data/format.ts";
 import { toLoadFigures } from "../data/load-figures.ts";
@@ -11,6 +13,7 @@ import { toTitle } from "../data/sandbox-title.ts";
 import { cx } from "../ui/class-names.ts";
 import { Figure } from "../ui/figure.tsx";
 import { Liveness } from "../ui/liveness.tsx";
+import { QuietMark } from "../ui/quiet-mark.tsx";
 import { StateBadge } from "../ui/state-badge.tsx";
 import { UnsafeBadge } from "../ui/unsafe-badge.tsx";
 import { RunActions } from "./run-actions.tsx";
@@ -31,6 +34,7 @@ export function RunHeader({ sandbox, spent, load, events, mayOperate, isLoadingH
     <div className="flex flex-wrap items-center gap-x-4 gap-y-1.5 border-b border-line px-3 py-2.5 md:px-5">
       <StateBadge state={sandbox.state} />
       <Liveness state={sandbox.state} lastAt={sandbox.last_heartbeat_at} />
+      <QuietMark state={sandbox.state} health={sandbox.health} />
       <UnsafeBadge enforcedBy={sandbox.enforced_by} />
       <h1
         className="order-first w-full min-w-0 truncate text-base font-semibold tracking-tight md:order-none md:w-auto md:min-w-64 md:flex-1"
@@ -39,7 +43,15 @@ export function RunHeader({ sandbox, spent, load, events, mayOperate, isLoadingH
         {toTitle(sandbox)}
       </h1>
       <dl className="flex flex-wrap items-center gap-x-4 gap-y-1 text-xs text-ink-3 tabular-nums max-md:order-last max-md:w-full">
-        <Figure name="on">{sandbox.provider}</Figure>
+        {sandbox.runtime !== null && (
+          <Figure name="by">
+            <span title={sandbox.model ?? undefined}>{sandbox.runtime}</span>
+          </Figure>
+        )}
+        <Figure name="on">
+          <span title={toEnforcers(sandbox)}>{sandbox.provider}</span>
+        </Figure>
+        <Branch sandbox={sandbox} />
         <Figure name="turn">{sandbox.turn}</Figure>
         <Figure name="events">
           {isLoadingHistory && loaded < sandbox.event_count
@@ -65,6 +77,44 @@ export function RunHeader({ sandbox, spent, load, events, mayOperate, isLoadingH
         {mayOperate && <RunActions sandbox={sandbox} />}
       </div>
     </div>
+  );
+}
+
+/** What holds it to its limits, as far as that is known. */
+const toEnforcers = ({ enforced_by: by }: Sandbox): string | undefined =>
+  by === null
+    ? undefined
+    : Object.entries(by)
+        .map(([limit, enforcer]) => `${limit}: ${enforcer === "none" ? "not enforced" : enforcer}`)
+        .join(", ");
+
+/** Where its work goes, and the pull request that came of it. */
+function Branch({ sandbox: { id, branch, pull_request: pull } }: { readonly sandbox: Sandbox }) {
+  if (branch === null) return null;
+  return (
+    <Figure name="branch">
+      <span className="inline-flex max-w-72 items-baseline gap-2">
+        <Link
+          to="/sandboxes/$sandboxId"
+          params={{ sandboxId: id }}
+          search={{ tab: "git" }}
+          title={branch}
+          className="min-w-0 truncate rounded font-mono underline-offset-2 hover:underline"
+        >
+          {branch}
+        </Link>
+        {pull !== undefined && pull !== null && (
+          <Link
+            to="/tasks/pulls/$pullId"
+            params={{ pullId: pull.id }}
+            className="inline-flex shrink-0 items-center gap-1 self-center rounded text-live-ink underline-offset-2 hover:underline"
+          >
+            <GitPullRequest size={12} aria-hidden />
+            <span className="sr-only">pull request </span>#{pull.number} {pull.state}
+          </Link>
+        )}
+      </span>
+    </Figure>
   );
 }
 

@@ -13,7 +13,7 @@ import {
 } from "lucide-react";
 import type { ActionName } from "../app/actions.ts";
 import { formatCount } from "../data/format.ts";
-import { RUN_TABS, type RunTab } from "../search-params.ts";
+import { RUN_TABS, toTabSearch, type RunTab } from "../search-params.ts";
 import { cx } from "../ui/class-names.ts";
 import { Tooltip } from "../ui/tooltip.tsx";
 
@@ -33,10 +33,12 @@ const TABS: Readonly<
 interface RunTabsProps {
   readonly sandboxId: string;
   readonly tab: RunTab;
+  /** sandbox_seq of the selected event. */
+  readonly selected: number | undefined;
   readonly changed: number;
 }
 
-export function RunTabs({ sandboxId, tab, changed }: RunTabsProps) {
+export function RunTabs({ sandboxId, tab, selected, changed }: RunTabsProps) {
   return (
     <nav
       aria-label="Views of this run"
@@ -50,7 +52,7 @@ export function RunTabs({ sandboxId, tab, changed }: RunTabsProps) {
             <Link
               to="/sandboxes/$sandboxId"
               params={{ sandboxId }}
-              search={name === "activity" ? {} : { tab: name }}
+              search={toTabSearch(name, selected)}
               aria-current={isHere ? "page" : undefined}
               className={cx(
                 "relative inline-flex h-9 shrink-0 items-center gap-1.5 px-2.5 text-xs font-medium focus-visible:-outline-offset-2 max-md:h-11",

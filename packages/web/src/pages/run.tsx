@@ -32,7 +32,7 @@ import { FilterBar, type Landmark } from "../feed/filter-bar.tsx";
 import { OutgoingMessages } from "../feed/outgoing.tsx";
 import { FullDiff } from "../feed/full-diff.tsx";
 import { Openness, RunContext } from "../feed/run-context.tsx";
-import { parseKinds, parseRunSearch, type RunSearch, type RunTab } from "../search-params.ts";
+import { parseKinds, parseRunSearch, toTabSearch, type RunSearch, type RunTab } from "../search-params.ts";
 import { copyText } from "../ui/copy.tsx";
 import { Problem } from "../ui/problem.tsx";
 import { RunHeader } from "./run-header.tsx";
@@ -47,6 +47,7 @@ const TerminalTab = lazy(() =>
   import("../inside/terminal-tab.tsx").then((module) => ({ default: module.TerminalTab })),
 );
 const WhileAway = lazy(() => import("../feed/while-away.tsx").then((module) => ({ default: module.WhileAway })));
+const RawEvents = lazy(() => import("../feed/raw-events.tsx").then((module) => ({ default: module.RawEvents })));
 const FilesTab = lazy(() => import("../inside/files-tab.tsx").then((module) => ({ default: module.FilesTab })));
 const MessageList = lazy(() => import("../feed/message-list.tsx").then((module) => ({ default: module.MessageList })));
 const TimelineTab = lazy(() =>
@@ -56,6 +57,8 @@ const DetailsTab = lazy(() => import("../inside/details-tab.tsx").then((module) 
 const GitTab = lazy(() => import("../inside/git-tab.tsx").then((module) => ({ default: module.GitTab })));
 
 const NO_EVENTS: readonly LogEvent[] = [];
+/** Its health and its pull request stand in no event of its log. */
+const STANDING_EVERY_MS = 15_000;
 
 export function RunPage() {
   const { sandboxId } = useParams({ from: "/inside/sandboxes/$sandboxId" });
@@ -66,11 +69,16 @@ export function RunPage() {
 function Run({ sandboxId }: { readonly sandboxId: string }) {
   const search = parseRunSearch(useSearch({ from: "/inside/sandboxes/$sandboxId" }));
   const navigate = useNavigate({ from: "/sandboxes/$sandboxId" });
-  const sandbox = useQuery(sandboxQuery(sandboxId));
+  const sandbox = useQuery({
+    ...sandboxQuery(sandboxId),
+    refetchInterval: ({ state: { data } }) =>
+      data === undefined || TERMINAL_SANDBOX_STATES.has(data.state) ? false : STANDING_EVERY_MS,
+  });
   const whoami = useQuery(whoamiQuery);
   const { run, store } = useRun(sandboxId);
   const { view, log } = run;
   const [diff, setDiff] = useState<{ readonly seq: number; readonly at: number }>();
+  const [isRaw, setRaw] = useState(false);
   const [openness] = useState(() => new Openness());
   // The message box reads its draft when it is made: another draft is another box.
   const [draft, setDraft] = useState(0);
@@ -103,8 +111,7 @@ function Run({ sandboxId }: { readonly sandboxId: string }) {
     const next = ids[ids.indexOf(sandboxId) + step];
     if (next !== undefined) void navigate({ to: "/sandboxes/$sandboxId", params: { sandboxId: next } });
   };
-  const goTo = (tab: RunTab) =>
-    void navigate({ search: tab === "activity" ? {} : ({ tab } satisfies RunSearch), replace: true });
+  const goTo = (tab: RunTab) => void navigate({ search: toTabSearch(tab, search.e), replace: true });
   useKeys({
     tabActivity: () => goTo("activity"),
     tabChanges: () => goTo("changes"),
@@ -115,6 +122,13 @@ function Run({ sandboxId }: { readonly sandboxId: string }) {
     tabDetails: () => goTo("details"),
     tabGit: () => goTo("git"),
     replay: () => openReplay(search.e),
+    look: ({ target }) => {
+      // A button has a use for this key itself.
+      if (search.e === undefined || (target instanceof Element && target.closest("button, a, input") !== null))
+        return false;
+      setRaw(true);
+      return true;
+    },
     before: () => void openBeside(-1),
     after: () => void openBeside(1),
     nextError: () => jump("errors", 1),
@@ -192,7 +206,7 @@ function Run({ sandboxId }: { readonly sandboxId: string }) {
               loaded={view.lastSeq === 0 ? 0 : view.lastSeq - view.firstSeq + 1}
             />
           )}
-          <RunTabs sandboxId={sandboxId} tab={search.tab ?? "activity"} changed={view.files.size} />
+          <RunTabs sandboxId={sandboxId} tab={search.tab ?? "activity"} selected={search.e} changed={view.files.size} />
           {search.tab === undefined ? (
             <>
               {sandbox.data !== undefined && <Provisioning sandbox={sandbox.data} events={log?.events ?? []} />}
@@ -257,8 +271,10 @@ function Run({ sandboxId }: { readonly sandboxId: string }) {
                 <TerminalTab
                   sandbox={sandbox.data}
                   mayOperate={mayOperate}
+                  rows={view.rows}
                   cast={search.cast}
-                  onCast={(cast) => change({ cast })}
+                  command={search.command}
+                  onOpen={({ cast, command }) => change({ cast, command })}
                 />
               )}
               {sandbox.data !== undefined && search.tab === "files" && (
@@ -281,6 +297,7 @@ function Run({ sandboxId }: { readonly sandboxId: string }) {
               )}
               {search.tab === "timeline" && (
                 <TimelineTab
+                  sandboxId={sandboxId}
                   events={log?.events ?? NO_EVENTS}
                   search={search}
                   onOpen={(seq) => void navigate({ search: { e: seq }, replace: true })}
@@ -305,6 +322,11 @@ function Run({ sandboxId }: { readonly sandboxId: string }) {
         )}
       </div>
       {sandbox.data !== undefined && <Announcer view={view} state={sandbox.data.state} />}
+      <Suspense>
+        {isRaw && search.e !== undefined && (
+          <RawEvents view={view} events={log?.events ?? NO_EVENTS} seq={search.e} onClose={() => setRaw(false)} />
+        )}
+      </Suspense>
       {edit !== undefined && <FullDiff sandboxId={sandboxId} edit={edit} onClose={() => setDiff(undefined)} />}
     </RunContext.Provider>
   );

@@ -12,10 +12,14 @@ import { toTitle } from "../data/sandbox-title.ts";
 import { cx } from "../ui/class-names.ts";
 import { GuardianMark } from "../ui/guardian-mark.tsx";
 import { Liveness } from "../ui/liveness.tsx";
+import { QuietMark } from "../ui/quiet-mark.tsx";
 import { StateBadge } from "../ui/state-badge.tsx";
 import { UnsafeBadge } from "../ui/unsafe-badge.tsx";
 import { PeekButton } from "./peek-button.tsx";
 import { PickBox } from "./pick-box.tsx";
+
+/** What a tile has room for. */
+const MOVES_SHOWN = 3;
 
 interface CardProps {
   readonly sandbox: Sandbox;
@@ -42,6 +46,7 @@ export const SandboxCard = memo(function SandboxCard({ sandbox, project, isPicke
       <div className="flex items-center gap-2">
         <StateBadge state={sandbox.state} />
         <Liveness state={sandbox.state} lastAt={sandbox.last_heartbeat_at} />
+        <QuietMark state={sandbox.state} health={sandbox.health} />
         <UnsafeBadge enforcedBy={sandbox.enforced_by} />
         <GuardianMark sandboxId={sandbox.id} />
         <span className="flex-1" />
@@ -92,7 +97,7 @@ export const SandboxCard = memo(function SandboxCard({ sandbox, project, isPicke
 function Moves({ sandbox, known = [] }: { readonly sandbox: Sandbox; readonly known: readonly Move[] | undefined }) {
   const isUnknown = known.length === 0 && sandbox.event_count > 0;
   const read = useQuery({ ...lastEventsQuery(sandbox.id), enabled: isUnknown });
-  const moves = (known.length > 0 ? known : toMoves(read.data?.events ?? [])).slice(-2);
+  const moves = (known.length > 0 ? known : toMoves(read.data?.events ?? [])).slice(-MOVES_SHOWN);
   return (
     <ol className="mt-2.5 flex min-h-0 flex-col gap-0.5 font-mono text-xs" aria-label="Last moves">
       {moves.length === 0 && !read.isLoading && <li className="text-ink-3">No move yet</li>}

@@ -1,6 +1,6 @@
 /** What happened along a run, drawn small: turns, tools, waiting, changes, errors. A picture beside the slider that says the same. */
 import { eventAtFilm, type Span, type Timeline } from "@drover/contract/views";
-import { isDark, usePreferences } from "../data/preferences.ts";
+import { useAppearance } from "../data/preferences.ts";
 import { useDrawing } from "../ui/use-drawing.ts";
 import type { Scale } from "./scrubber.tsx";
 import type { Player } from "./use-player.ts";
@@ -71,13 +71,13 @@ function draw(canvas: HTMLCanvasElement, props: StripProps): void {
 
 export function Strip(props: StripProps) {
   const { canvas } = useDrawing(draw, props);
-  const theme = usePreferences((preferences) => preferences.theme);
+  const appearance = useAppearance();
   // Slider and steps do the same by keyboard.
   return (
     <canvas
       ref={canvas}
       aria-hidden
-      data-dark={isDark(theme)}
+      data-dark={appearance.isDark}
       className="block w-full cursor-pointer"
       style={{ height: HEIGHT }}
       onClick={(event) => {

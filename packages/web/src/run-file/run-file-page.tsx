@@ -14,7 +14,7 @@ import { FileDiff, ListTree, Moon, SquareTerminal, Sun } from "lucide-react";
 import { useCallback, useMemo, useState } from "react";
 import { useKeys } from "../app/keys.ts";
 import { formatDay } from "../data/format.ts";
-import { isDark, toggleTheme, usePreferences } from "../data/preferences.ts";
+import { toggleTheme, useAppearance } from "../data/preferences.ts";
 import { Feed } from "../feed/feed.tsx";
 import { Openness, RunContext } from "../feed/run-context.tsx";
 import { Commands } from "../replay/commands.tsx";
@@ -63,7 +63,7 @@ export function RunFilePage({ run }: { readonly run: RunFile }) {
   const view = useMemo(() => (at >= log.last ? whole : track.at(events, at)), [at, log, whole, track, events]);
   const stops = useMemo(() => listStops(events), [events]);
   const timeline = useMemo(() => toTimeline(events), [events]);
-  const theme = usePreferences((preferences) => preferences.theme);
+  const { isDark } = useAppearance();
   const context = useMemo(
     () => ({
       sandboxId: sandbox.id,
@@ -86,13 +86,8 @@ export function RunFilePage({ run }: { readonly run: RunFile }) {
             {title}
           </h1>
           {state.success && <StateBadge state={state.data} />}
-          <Button
-            look="ghost"
-            size="icon"
-            aria-label={isDark(theme) ? "Light" : "Dark"}
-            onClick={() => void toggleTheme()}
-          >
-            {isDark(theme) ? <Sun size={16} /> : <Moon size={16} />}
+          <Button look="ghost" size="icon" aria-label={isDark ? "Light" : "Dark"} onClick={() => void toggleTheme()}>
+            {isDark ? <Sun size={16} /> : <Moon size={16} />}
           </Button>
           <p className="w-full truncate text-2xs text-ink-3">
             {[sandbox.id, sandbox.runtime, sandbox.model, sandbox.branch].filter((fact) => fact !== null).join(" · ")} ·

@@ -1,10 +1,11 @@
 /** What can be done with all that are selected: asked once, done for each, and told how many went well. */
-import { TERMINAL_SANDBOX_STATES, type Sandbox } from "@drover/contract";
+import { API_BASE, TERMINAL_SANDBOX_STATES, type Sandbox } from "@drover/contract";
 import { useNavigate } from "@tanstack/react-router";
 import { useMutation } from "@tanstack/react-query";
-import { CirclePause, CircleStop, GitCompareArrows, MessageSquareText, Play, X } from "lucide-react";
+import { ArrowDownToLine, CirclePause, CircleStop, GitCompareArrows, MessageSquareText, Play, X } from "lucide-react";
 import { lazy, Suspense, useState } from "react";
 import { client } from "../data/client.ts";
+import { downloadFrom } from "../data/download.ts";
 import { formatCount } from "../data/format.ts";
 import { queryClient } from "../data/queries.ts";
 import { Button } from "../ui/button.tsx";
@@ -46,6 +47,12 @@ async function actOnAll(verb: Verb, sandboxes: readonly Sandbox[]): Promise<void
   if (verb === "terminate") return notify.good(told);
   const went = sandboxes.filter((_, at) => results[at]?.status === "fulfilled");
   notify.undoable(told, () => void actOnAll(verb === "pause" ? "resume" : "pause", went).then(readAgain));
+}
+
+/** The browser itself reads it, however long it is. */
+function downloadArchives(sandboxes: readonly Sandbox[]): void {
+  for (const { id } of sandboxes)
+    downloadFrom(`${API_BASE}/sandboxes/${encodeURIComponent(id)}/archive`, `${id}.drover.tar`);
 }
 
 const readAgain = () => queryClient.invalidateQueries({ queryKey: ["sandboxes"] });
@@ -95,6 +102,11 @@ export function BulkBar({ selected, onClear }: BulkBarProps) {
           <MessageSquareText size={13} /> Message {formatCount(able("terminate"))}
         </Button>
       )}
+      <Tooltip label="Log, diffs and files as one file each">
+        <Button size="small" onClick={() => downloadArchives(selected)}>
+          <ArrowDownToLine size={13} /> Archive {formatCount(selected.length)}
+        </Button>
+      </Tooltip>
       {selected.length === 2 && (
         <Tooltip label="Compare the two" action="compareTwo">
           <Button

@@ -12,6 +12,7 @@ import { PickBox } from "../pages/pick-box.tsx";
 import { cx } from "../ui/class-names.ts";
 import { GuardianMark } from "../ui/guardian-mark.tsx";
 import { Liveness } from "../ui/liveness.tsx";
+import { QuietMark } from "../ui/quiet-mark.tsx";
 import { StateBadge } from "../ui/state-badge.tsx";
 import { UnsafeBadge } from "../ui/unsafe-badge.tsx";
 
@@ -58,6 +59,7 @@ export const SandboxLine = memo(function SandboxLine({ sandbox, project, isPicke
       <div className="flex w-30 shrink-0 flex-col items-start gap-0.5 max-sm:w-auto max-sm:flex-row max-sm:items-center max-sm:gap-2">
         <StateBadge state={sandbox.state} />
         <Liveness state={sandbox.state} lastAt={sandbox.last_heartbeat_at} />
+        <QuietMark state={sandbox.state} health={sandbox.health} />
       </div>
       <div className="min-w-0 flex-1 py-0.5 max-sm:order-last max-sm:basis-full">
         <Link

@@ -4,6 +4,8 @@ import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { X } from "lucide-react";
 import { lazy, Suspense, useDeferredValue, useMemo, useState } from "react";
+import { BUILT_IN } from "../agents/built-in.ts";
+import { packagesQuery } from "../agents/queries.ts";
 import { useKeys } from "../app/keys.ts";
 import { formatCount, plural } from "../data/format.ts";
 import { projectsQuery, sandboxCountsQuery, sandboxesQuery } from "../data/queries.ts";
@@ -38,6 +40,8 @@ const FILTERS = [
   { label: "Ended", states: ["cancelled", "terminated"] },
 ] as const satisfies readonly { readonly label: string; readonly states: readonly SandboxState[] }[];
 
+const NO_FILTER = { state: undefined, q: undefined, project: undefined, agent: undefined };
+
 const useStates = (named: string): readonly SandboxState[] =>
   useMemo(() => {
     const words = named.split(",");
@@ -45,13 +49,17 @@ const useStates = (named: string): readonly SandboxState[] =>
   }, [named]);
 
 export function SandboxesPage() {
-  const { state, q, project } = parseSandboxesSearch(useSearch({ from: "/inside/sandboxes" }));
+  const { state, q, project, agent } = parseSandboxesSearch(useSearch({ from: "/inside/sandboxes" }));
   const navigate = useNavigate({ from: "/sandboxes" });
   const [isCreating, setCreating] = useState(false);
   const mayOperate = useMay("operate");
   const states = useStates(state ?? "");
   const asked = useDeferredValue(q);
-  const rest = { ...(asked === undefined ? {} : { q: asked }), ...(project === undefined ? {} : { project }) };
+  const rest = {
+    ...(asked === undefined ? {} : { q: asked }),
+    ...(project === undefined ? {} : { project }),
+    ...(agent === undefined ? {} : { agent }),
+  };
   const list = useInfiniteQuery(sandboxesQuery({ ...(states.length > 0 ? { status: states } : {}), ...rest }));
   const counts = useQuery(sandboxCountsQuery(rest));
   const projects = useQuery(projectsQuery);
@@ -59,12 +67,22 @@ export function SandboxesPage() {
     () => new Map(projects.data?.items.map((one) => [one.id as string, one.name])),
     [projects.data],
   );
+  const packages = useQuery(packagesQuery);
+  // Who is asked for is named, whether or not it is known here.
+  const agents = [...(packages.data?.items ?? []), ...BUILT_IN].map(({ name, title }) => ({
+    name: name as string,
+    title,
+  }));
+  if (agent !== undefined && !agents.some(({ name }) => name === agent)) agents.push({ name: agent, title: agent });
   const items = useMemo(() => {
     const all = list.data?.pages.flatMap((page) => page.items) ?? [];
     // A sandbox that changed its state since the list was read leaves the filter at once.
     return states.length === 0 ? all : all.filter((sandbox) => states.includes(sandbox.state));
   }, [list.data, states]);
-  const { shown, waiting, release, hold } = useHeldOrder(items, `${state ?? ""} ${project ?? ""} ${asked ?? ""}`);
+  const { shown, waiting, release, hold } = useHeldOrder(
+    items,
+    `${state ?? ""} ${project ?? ""} ${agent ?? ""} ${asked ?? ""}`,
+  );
   const peek = usePeek();
   const peeked = shown.find(({ id }) => id === peek.id);
   const { picked, selected, toggle, clear } = useSelection({
@@ -72,7 +90,7 @@ export function SandboxesPage() {
     mayOperate,
     isCovered: peeked !== undefined,
   });
-  const isFiltered = state !== undefined || q !== undefined || project !== undefined;
+  const isFiltered = state !== undefined || q !== undefined || project !== undefined || agent !== undefined;
   const change = (part: { [K in keyof SandboxesSearch]?: SandboxesSearch[K] | undefined }) =>
     void navigate({ search: (old) => parseSandboxesSearch({ ...old, ...part }), replace: true });
   useKeys({ nextSandbox: () => walkSandboxes(1), previousSandbox: () => walkSandboxes(-1) });
@@ -153,10 +171,23 @@ export function SandboxesPage() {
                 ))}
               </select>
             )}
+            <select
+              aria-label="Agent"
+              value={agent ?? ""}
+              onChange={(event) => change({ agent: event.target.value || undefined })}
+              className="h-8 max-w-44 rounded-full border border-line-strong bg-surface px-2.5 text-xs text-ink-2 max-md:h-9"
+            >
+              <option value="">All agents</option>
+              {agents.map(({ name, title }) => (
+                <option key={name} value={name}>
+                  {title}
+                </option>
+              ))}
+            </select>
             <SavedFilters
               search={{ ...(state === undefined ? {} : { state }), ...rest }}
               isFiltered={isFiltered}
-              onChoose={(next) => change({ state: undefined, q: undefined, project: undefined, ...next })}
+              onChoose={(next) => change({ ...NO_FILTER, ...next })}
             />
           </div>
         )}
@@ -170,7 +201,7 @@ export function SandboxesPage() {
             <Empty
               title="No sandbox matches."
               action={
-                <Button onClick={() => change({ state: undefined, q: undefined, project: undefined })}>
+                <Button onClick={() => change(NO_FILTER)}>
                   <X size={15} /> Clear filters
                 </Button>
               }

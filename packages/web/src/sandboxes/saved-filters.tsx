@@ -17,7 +17,7 @@ const useSaved = create<{ readonly filters: readonly SavedFilter[] }>()(
 );
 
 const isSame = (one: SandboxesSearch, other: SandboxesSearch): boolean =>
-  one.state === other.state && one.q === other.q && one.project === other.project;
+  one.state === other.state && one.q === other.q && one.project === other.project && one.agent === other.agent;
 
 interface SavedFiltersProps {
   readonly search: SandboxesSearch;
@@ -33,8 +33,8 @@ export function SavedFilters({ search, isFiltered, onChoose }: SavedFiltersProps
   const [name, setName] = useState("");
   const here = filters.find((filter) => isSame(filter.search, search));
   const save = () => {
-    const { state, q, project } = search;
-    const own = JSON.parse(JSON.stringify({ state, q, project })) as SandboxesSearch;
+    const { state, q, project, agent } = search;
+    const own = JSON.parse(JSON.stringify({ state, q, project, agent })) as SandboxesSearch;
     useSaved.setState({
       filters: [...filters.filter((filter) => filter.name !== name.trim()), { name: name.trim(), search: own }],
     });

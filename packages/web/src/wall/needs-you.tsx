@@ -3,7 +3,16 @@ import type { Permission, PermissionAnswer, Sandbox } from "@drover/contract";
 import { toCommand } from "@drover/contract/views";
 import { useMutation } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import { Check, Coins, Hand, MessageCircleQuestion, ShieldQuestion, X, type LucideIcon } from "lucide-react";
+import {
+  Check,
+  Coins,
+  Hand,
+  MessageCircleQuestion,
+  ShieldAlert,
+  ShieldQuestion,
+  X,
+  type LucideIcon,
+} from "lucide-react";
 import type { ReactNode } from "react";
 import { client } from "../data/client.ts";
 import { formatAge, formatCost } from "../data/format.ts";
@@ -70,6 +79,24 @@ function NeedLine({ need, mayOperate }: { readonly need: Need; readonly mayOpera
             Budgets
           </Link>
           <Open sandboxId={need.sandbox.id} />
+        </Line>
+      );
+    case "guardian":
+      return (
+        <Line
+          icon={ShieldAlert}
+          title={<SandboxTitle sandbox={need.sandbox} />}
+          what={`the guardian asks you to look: ${need.intervention.reason}`}
+          since={need.since}
+        >
+          <Link
+            to="/sandboxes/$sandboxId"
+            params={{ sandboxId: need.sandbox.id }}
+            search={need.intervention.seqs.length === 0 ? {} : { seq: need.intervention.seqs.at(-1) ?? 1 }}
+            className="text-xs font-medium text-live-ink underline underline-offset-2"
+          >
+            Review
+          </Link>
         </Line>
       );
     case "approval":

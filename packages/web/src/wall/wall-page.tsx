@@ -32,6 +32,10 @@ const BulkBar = lazy(() => import("../sandboxes/bulk-bar.tsx").then((module) => 
 const NONE: readonly Sandbox[] = [];
 const isOver = ({ state }: Sandbox) => TERMINAL_SANDBOX_STATES.has(state) || state === "completed";
 
+/** Without colour and on darker ground; thinner ink could not be read. */
+const STALE =
+  "[&_[data-sandbox]]:border-dashed [&_[data-sandbox]]:bg-sunken [&_[data-sandbox]]:shadow-none [&_[data-sandbox]]:grayscale";
+
 export function WallPage() {
   const [isExternal, setExternal] = useState(false);
   const list = useInfiniteQuery(sandboxesQuery({}));
@@ -59,8 +63,12 @@ export function WallPage() {
     document.title = needs.length === 0 ? "Drover" : `(${needs.length}) Drover`;
   }, [needs.length]);
   // The last that was known stays, and looks it.
-  const phase = useConnection(({ state }) => state.phase);
-  const isStale = list.isError || phase === "offline" || phase === "reconnecting";
+  const heardAt = useConnection(({ state: { phase }, lastEventAt = 0 }) =>
+    phase === "offline" || phase === "reconnecting" ? lastEventAt : undefined,
+  );
+  const isCut = heardAt !== undefined;
+  const isStale = list.isError || isCut;
+  const asOf = formatClock(new Date(Math.max(list.dataUpdatedAt, heardAt ?? 0)).toISOString());
   const peek = usePeek();
   const peeked = all.find(({ id }) => id === peek.id);
   const listed = useMemo(() => groups.flatMap(([, own]) => own), [groups]);
@@ -114,7 +122,7 @@ export function WallPage() {
         {mayOperate && <NewSandboxButton />}
       </TopBar>
       <div className="min-w-0 flex-1 overflow-y-auto" tabIndex={-1}>
-        <div className={cx("mx-auto max-w-[1500px] px-4 py-5 md:px-6", isStale && "[&_[data-sandbox]]:opacity-60")}>
+        <div className={cx("mx-auto max-w-[1500px] px-4 py-5 md:px-6", isStale && STALE)}>
           {list.isPending && <CardSkeletons />}
           {list.isError && (
             <Problem
@@ -122,10 +130,15 @@ export function WallPage() {
               what={
                 list.data === undefined
                   ? "The sandboxes could not be read"
-                  : `The sandboxes as of ${formatClock(new Date(list.dataUpdatedAt).toISOString())}; they could not be read again`
+                  : `The sandboxes as of ${asOf}; they could not be read again`
               }
               onRetry={() => void list.refetch()}
             />
+          )}
+          {isCut && list.data !== undefined && !list.isError && (
+            <p role="status" data-testid="as-of" className="mb-4 text-xs text-wait-ink">
+              As of {asOf}: the server is not reached. What is shown is what was known then.
+            </p>
           )}
           {needs.length > 0 && (
             <div className="mb-6">

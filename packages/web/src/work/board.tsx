@@ -37,11 +37,14 @@ export function Board({ tickets, tasks, mayMove }: BoardProps) {
   const [dragged, setDragged] = useState<Ticket>();
   const toFocus = useRef<string>(undefined);
 
-  // A card that changed its column is a new element; whoever moved it by keyboard stays on it.
+  // A card that changed its column is a new element, and one more when a list read before the move puts it back for a moment: whoever
+  // moved it stays on it until they go elsewhere.
   useEffect(() => {
-    if (toFocus.current === undefined) return;
-    document.querySelector<HTMLElement>(`[data-ticket="${CSS.escape(toFocus.current)}"] a`)?.focus();
-    toFocus.current = undefined;
+    const id = toFocus.current;
+    if (id === undefined) return;
+    if (document.activeElement === document.body)
+      document.querySelector<HTMLElement>(`[data-ticket="${CSS.escape(id)}"] a`)?.focus();
+    else if (focusedId() !== id) toFocus.current = undefined;
   }, [tickets]);
 
   const move = (ticket: Ticket, part: { status?: TicketStatus; priority?: TicketPriority }) => {

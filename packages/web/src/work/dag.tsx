@@ -19,7 +19,7 @@ import { Route } from "lucide-react";
 import { useEffect, useMemo, useRef, useState } from "react";
 import { useKeys } from "../app/keys.ts";
 import { formatSpan, plural } from "../data/format.ts";
-import { isDark, usePreferences } from "../data/preferences.ts";
+import { useAppearance } from "../data/preferences.ts";
 import { cx } from "../ui/class-names.ts";
 import { Choice } from "../ui/field.tsx";
 import { lookOfStatus } from "./badges.tsx";
@@ -52,7 +52,8 @@ function toPicture(graph: Graph): { readonly nodes: WorkNode[]; readonly edges: 
   const byId = new Map(graph.nodes.map((node) => [node.id, node]));
   const toWaits = (node: GraphNode): readonly string[] => {
     const before = edges.filter(({ target }) => target === node.id).flatMap(({ source }) => byId.get(source) ?? []);
-    return node.is_blocked ? before.filter(({ status }) => !OVER.has(status)).map(({ label }) => label) : [];
+    if (!node.is_blocked) return [];
+    return before.flatMap(({ status, label }) => (OVER.has(status) ? [] : [label])).toSorted();
   };
   const critical = new Set<string>(graph.nodes.filter((node) => node.is_critical).map((node) => node.id));
   return {
@@ -144,7 +145,7 @@ const LOOKS = [
 
 export function Dag({ graph }: { readonly graph: Graph }) {
   const navigate = useNavigate();
-  const theme = usePreferences((preferences) => preferences.theme);
+  const { isDark } = useAppearance();
   const { nodes, edges } = useMemo(() => toPicture(graph), [graph]);
   const [look, setLook] = useState<"picture" | "words">("picture");
   const flow = useRef<ReactFlowInstance<WorkNode> | null>(null);
@@ -199,7 +200,7 @@ export function Dag({ graph }: { readonly graph: Graph }) {
           nodes={nodes}
           edges={edges}
           nodeTypes={NODE_TYPES}
-          colorMode={isDark(theme) ? "dark" : "light"}
+          colorMode={isDark ? "dark" : "light"}
           fitView
           fitViewOptions={FIT}
           onInit={(instance) => {

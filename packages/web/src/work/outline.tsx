@@ -90,7 +90,13 @@ function Line({ node, waitsFor }: Pick<Branch, "node" | "waitsFor">) {
         <span className="text-2xs text-ink-3 tabular-nums">{formatSpan(node.duration_seconds * 1_000)}</span>
       )}
       {node.is_blocked && waitsFor.length > 0 && (
-        <span className="text-2xs text-ink-3">waits for {waitsFor.map(({ label }) => label).join(", ")}</span>
+        <span className="text-2xs text-ink-3">
+          waits for{" "}
+          {waitsFor
+            .map(({ label }) => label)
+            .toSorted()
+            .join(", ")}
+        </span>
       )}
     </div>
   );

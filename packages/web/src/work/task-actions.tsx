@@ -1,13 +1,13 @@
 /** What a person may do with a task: begin it again, or cancel it after a question. */
-import { ACTIVE_TASK_STATES, ENDED_TASK_STATES, type Task } from "@drover/contract";
+import { ENDED_TASK_STATES, type Task } from "@drover/contract";
 import { useMutation } from "@tanstack/react-query";
 import { Ban, RotateCw } from "lucide-react";
 import { useState } from "react";
 import { client } from "../data/client.ts";
 import { queryClient } from "../data/queries.ts";
 import { Button } from "../ui/button.tsx";
-import { Confirm } from "../ui/confirm.tsx";
 import { notify } from "../ui/notify.ts";
+import { CancelTask } from "./cancel-task.tsx";
 
 export function TaskActions({ task }: { readonly task: Task }) {
   const [isAsking, setAsking] = useState(false);
@@ -35,18 +35,7 @@ export function TaskActions({ task }: { readonly task: Task }) {
           <Ban size={13} /> Cancel
         </Button>
       )}
-      <Confirm
-        isOpen={isAsking}
-        onClose={() => setAsking(false)}
-        onConfirm={() => cancel.mutate()}
-        title="Cancel this task?"
-        text={
-          ACTIVE_TASK_STATES.has(task.status)
-            ? "Its sandbox is stopped. Tasks that wait for it will not run."
-            : "Tasks that wait for it will not run."
-        }
-        verb="Cancel task"
-      />
+      <CancelTask task={task} isOpen={isAsking} onClose={() => setAsking(false)} onConfirm={() => cancel.mutate()} />
     </>
   );
 }

@@ -1,9 +1,9 @@
 /** Tasks in columns of how far they are, with what their sandboxes do at this moment. Who moves them is the dispatcher; a person may cancel and retry. */
-import { ENDED_TASK_STATES, type Task, type TaskStatus } from "@drover/contract";
+import { ACTIVE_TASK_STATES, ENDED_TASK_STATES, type Task, type TaskStatus } from "@drover/contract";
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { Boxes, CornerDownRight } from "lucide-react";
-import { useMemo } from "react";
+import { useMemo, useState } from "react";
 import { client } from "../data/client.ts";
 import { toMoves, useFleet } from "../data/fleet.ts";
 import { formatAge, formatCount } from "../data/format.ts";
@@ -11,6 +11,7 @@ import { useNow } from "../data/now.ts";
 import { lastEventsQuery, queryClient } from "../data/queries.ts";
 import { notify } from "../ui/notify.ts";
 import { PriorityMark, TaskBadge } from "./badges.tsx";
+import { CancelTask } from "./cancel-task.tsx";
 
 const COLUMNS: readonly { readonly name: string; readonly states: readonly TaskStatus[] }[] = [
   { name: "Pending", states: ["pending", "blocked"] },
@@ -149,23 +150,34 @@ function Move({ task }: { readonly task: Task }) {
     },
     onError: (error) => notify.bad(`Not moved: ${error.message}`),
   });
+  const [isAsking, setAsking] = useState(false);
   const isEnded = ENDED_TASK_STATES.has(task.status);
   const mayRetry = task.status === "failed" || task.status === "cancelled";
   if (isEnded && !mayRetry) return null;
   return (
-    <select
-      aria-label={`Move ${task.title}`}
-      value=""
-      disabled={move.isPending}
-      onChange={(event) => {
-        const { value } = event.target;
-        if (value === "pending" || value === "cancelled") move.mutate(value);
-      }}
-      className="relative z-10 h-7 w-20 rounded-md border border-line-strong bg-raised px-1 text-xs text-ink-2 opacity-0 group-hover:opacity-100 focus-visible:opacity-100 max-md:h-9 max-md:opacity-100"
-    >
-      <option value="">Move…</option>
-      {mayRetry && <option value="pending">to pending (retry)</option>}
-      {!isEnded && <option value="cancelled">to failed (cancel)</option>}
-    </select>
+    <>
+      <select
+        aria-label={`Move ${task.title}`}
+        value=""
+        disabled={move.isPending}
+        onChange={(event) => {
+          const { value } = event.target;
+          // Work that is under way is not thrown away by a slip in a menu.
+          if (value === "cancelled" && ACTIVE_TASK_STATES.has(task.status)) setAsking(true);
+          else if (value === "pending" || value === "cancelled") move.mutate(value);
+        }}
+        className="relative z-10 h-7 w-20 rounded-md border border-line-strong bg-raised px-1 text-xs text-ink-2 opacity-0 group-hover:opacity-100 focus-visible:opacity-100 max-md:h-9 max-md:opacity-100"
+      >
+        <option value="">Move…</option>
+        {mayRetry && <option value="pending">to pending (retry)</option>}
+        {!isEnded && <option value="cancelled">to failed (cancel)</option>}
+      </select>
+      <CancelTask
+        task={task}
+        isOpen={isAsking}
+        onClose={() => setAsking(false)}
+        onConfirm={() => move.mutate("cancelled")}
+      />
+    </>
   );
 }

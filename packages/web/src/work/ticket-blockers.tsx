@@ -7,6 +7,7 @@ import { client } from "../data/client.ts";
 import { queryClient } from "../data/queries.ts";
 import { Button } from "../ui/button.tsx";
 import { notify } from "../ui/notify.ts";
+import { Problem } from "../ui/problem.tsx";
 import { Select } from "../ui/select.tsx";
 import { TicketBadge } from "./badges.tsx";
 import { Panel } from "./page-frame.tsx";
@@ -42,9 +43,18 @@ export function TicketBlockers({ ticket, mayOperate }: TicketBlockersProps) {
   const known = new Set([ticket_id, ...blockers.map(({ id }) => id)]);
   const free = (others.data?.items ?? []).filter((one) => !known.has(one.id) && one.status !== "done");
   const mayAdd = mayOperate && isOpen && free.length > 0;
-  if (blockers.length === 0 && !mayAdd) return null;
+  if (blockers.length === 0 && !mayAdd && !waits.isError) return null;
   return (
     <Panel title="Waits for tickets">
+      {waits.isError && (
+        <div className="p-4">
+          <Problem
+            error={waits.error}
+            what="What it waits for could not be read"
+            onRetry={() => void waits.refetch()}
+          />
+        </div>
+      )}
       <ul className="divide-y divide-line" aria-label="Tickets it waits for">
         {blockers.map((one) => (
           <li key={one.id} className="flex min-h-10 items-center gap-2 px-4 py-1.5" data-blocker={one.id}>

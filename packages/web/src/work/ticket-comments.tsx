@@ -40,6 +40,7 @@ export function TicketComments({ ticketId, mayOperate }: TicketCommentsProps) {
         list.data !== undefined &&
         comments.length === 0 && <p className="px-4 py-3 text-xs text-ink-3">Nothing was said yet.</p>
       )}
+      {list.isPending && <div className="skeleton m-4 h-10" role="status" aria-label="Loading comments" />}
       {list.hasNextPage && (
         <div className="border-b border-line px-4 py-2">
           <Button size="small" disabled={list.isFetchingNextPage} onClick={() => void list.fetchNextPage()}>

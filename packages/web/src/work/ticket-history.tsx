@@ -68,7 +68,8 @@ function Steps({ ticketId }: { readonly ticketId: string }) {
         <Problem error={steps.error} what="The history could not be read" onRetry={() => void steps.refetch()} />
       </div>
     );
-  const shown = steps.data?.pages.flatMap(({ items }) => items).filter((one) => one.event_type !== REPEATED) ?? [];
+  if (steps.isPending) return <div className="skeleton m-4 h-10" role="status" aria-label="Loading the history" />;
+  const shown = steps.data.pages.flatMap(({ items }) => items).filter((one) => one.event_type !== REPEATED);
   return (
     <>
       <ol className="divide-y divide-line" aria-label="What happened to this ticket">

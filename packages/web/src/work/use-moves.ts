@@ -47,6 +47,8 @@ export async function moveTicket(ticket: Ticket, move: Move, isUndo = false): Pr
     ...(move.status === undefined ? {} : { status: move.status }),
     ...(move.priority === undefined ? {} : { priority: move.priority }),
   };
+  // A list that is being read was asked for before the move.
+  void queryClient.cancelQueries({ queryKey: ["work", "tickets"] });
   change(ticket.id, wanted);
   await send(ticket, wanted)
     .then(() => isUndo || offerWayBack(ticket, wanted))

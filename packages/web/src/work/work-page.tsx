@@ -98,6 +98,9 @@ export function WorkPage() {
       {tasks.isError && hasTasks && (
         <Problem error={tasks.error} what="The tasks could not be read" onRetry={() => void tasks.refetch()} />
       )}
+      {tasks.isPending && hasTasks && !tickets.isPending && (
+        <div className="skeleton mx-6 h-72" role="status" aria-label="Loading tasks" />
+      )}
       {tickets.isPending && <div className="skeleton mx-6 h-72" role="status" aria-label="Loading tickets" />}
       {isEmpty && view === "board" && <NoTicket mayOperate={mayOperate} onCreate={ask} />}
       {tickets.data !== undefined && !isEmpty && view === "board" && !hasTasks && (
