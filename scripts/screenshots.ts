@@ -35,6 +35,9 @@ async function shoot(chrome: Browser, url: string, shot: Shot, view: View, out: 
     if (shot.isLoggedOut !== true)
       await context.request.post(`${url}/api/v1/auth/login`, { data: { token: ADMIN_TOKEN } });
     const page = await context.newPage();
+    const said: string[] = [];
+    page.on("console", (message) => message.type() === "error" && said.push(message.text()));
+    page.on("pageerror", (error) => said.push(error.message));
     await page.goto(`${url}${shot.path}`);
     await page.getByText(shot.shows).first().waitFor({ timeout: 30_000 });
     if (shot.isLoggedOut !== true) {
@@ -47,6 +50,7 @@ async function shoot(chrome: Browser, url: string, shot: Shot, view: View, out: 
     await page.waitForFunction(() => document.querySelector(".skeleton") === null);
     const picture = await page.screenshot({ type: "jpeg", quality: QUALITY });
     await writeFile(join(out, `${shot.name}-${view.name}.jpg`), picture);
+    if (said.length > 0) throw new Error(`the page said: ${said.join("; ")}`);
   } finally {
     await context.close();
   }
@@ -64,7 +68,8 @@ async function seed(url: string): Promise<{ readonly ids: DemoIds; readonly flee
   });
   await seedSupervision(client, billing.id);
   const kept = await playKept(client, storefront.id);
-  return { ids: { ...work, sandboxes: fleet.ids, projectId: storefront.id, kept }, fleet };
+  const { path: sharePath } = await client.createShare({ params: { sandbox_id: kept[0] as never }, body: {} });
+  return { ids: { ...work, sandboxes: fleet.ids, projectId: storefront.id, kept, sharePath }, fleet };
 }
 
 async function shootAll(url: string, ids: DemoIds, only: string | undefined, out: string): Promise<void> {

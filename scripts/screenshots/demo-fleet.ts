@@ -1,6 +1,7 @@
 /** Sandboxes for pictures: workers by hand that tell the same stories each time. */
 import { createClient, type Client } from "@drover/client";
 import type { NewSandbox } from "@drover/contract";
+import { pushChange } from "./demo-work.ts";
 
 interface Told {
   readonly event_type: string;
@@ -21,6 +22,13 @@ let nextTool = 0;
 
 const say = (content: string, turn: number): Told => ({ event_type: "agent.message", event_data: { content, turn } });
 const beat: Told = { event_type: "agent.heartbeat", source: "worker" };
+/** Of the working ones, in their order: what a worker sees that may look. */
+const LOADS = [
+  { memory_bytes: 1_240_000_000, cpu_percent: 82 },
+  { memory_bytes: 610_000_000, cpu_percent: 24 },
+  { memory_bytes: 2_050_000_000, cpu_percent: 171 },
+  { memory_bytes: 480_000_000, cpu_percent: 12 },
+] as const;
 const start = (sdk: string): Told => ({ event_type: "agent.started", event_data: { sdk }, source: "worker" });
 
 function use(tool: string, input: object, turn: number, response: object): readonly Told[] {
@@ -154,6 +162,30 @@ export interface DemoFleet {
   beat(url: string): Promise<void>;
 }
 
+interface Delivery {
+  readonly url: string;
+  readonly client: Client;
+  readonly worker: Client;
+  readonly token: string;
+  readonly id: string;
+  readonly projectId: string;
+}
+
+/** A message that the agent has seen, and what it pushed: its branch, and a pull request of it. */
+async function deliver({ url, client, worker, token, id, projectId }: Delivery): Promise<void> {
+  const params = { sandbox_id: id as never };
+  await client.sendMessage({ params, body: { content: "Keep the password form as it is, and say so in the README." } });
+  const [message] = await worker.receiveMessages({ params, query: { lease: 60, wait: 5 } });
+  if (message !== undefined)
+    await worker.ackMessage({ params: { ...params, message_id: message.id }, body: { status: "seen", turn: 3 } });
+  await client.sendMessage({ params, body: { content: "Then mend the flaky test beside it." } });
+  const head_branch = `drover/${id}`;
+  await pushChange(url, token, projectId, head_branch);
+  await client.createPull({
+    body: { project_id: projectId as never, head_branch, base_branch: "main", title: "Log in with a passkey" },
+  });
+}
+
 export async function seedFleet(url: string, client: Client, projectIds: readonly string[]): Promise<DemoFleet> {
   const ids: string[] = [];
   const working = new Map<string, string>();
@@ -170,16 +202,17 @@ export async function seedFleet(url: string, client: Client, projectIds: readonl
     const worker = createClient({ baseUrl: url, token });
     for (let n = 0; n < calls; n += 1) await callModel(url, token, created.id, n);
     await worker.ingestEvents({ params: { sandbox_id: created.id }, body: { events: [...events] as never } });
+    if (at === 0) await deliver({ url, client, worker, token, id: created.id, projectId: String(project_id) });
     ids.push(created.id);
     if (!events.some(({ event_type: type }) => ENDS.has(type))) working.set(created.id, token);
   }
   return {
     ids,
     beat: async (at) => {
-      for (const [sandbox_id, token] of working)
+      for (const [n, [sandbox_id, token]] of [...working].entries())
         await createClient({ baseUrl: at, token }).ingestEvents({
           params: { sandbox_id: sandbox_id as never },
-          body: { events: [beat] as never },
+          body: { events: [{ ...beat, event_data: LOADS[n % LOADS.length] }] as never },
         });
     },
   };

@@ -61,7 +61,7 @@ export interface DemoWork {
 }
 
 /** Commits over the server's own Git endpoint, as anybody's clone would. */
-async function pushChange(url: string, token: string, projectId: string, branch: string): Promise<void> {
+export async function pushChange(url: string, token: string, projectId: string, branch: string): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), "drover-shots-"));
   const env = {
     ...process.env,
@@ -133,5 +133,10 @@ export async function seedWork(url: string, token: string, client: Client, proje
   const pull = await client.createPull({
     body: { project_id, ticket_id: ticketId, title: WISHES[0]?.title ?? "", head_branch: branch_name },
   });
+  for (const comment_text of [
+    "Passkeys of **two** devices must work for one person.",
+    "Agreed. The recovery is its own task, so that this one stays small.",
+  ])
+    await client.addTicketComment({ params: { ticket_id: ticketId as never }, body: { comment_text } });
   return { ticketId, taskId: tasks[2] ?? "", pullId: pull.id };
 }
