@@ -38,7 +38,10 @@ async function peek(page: Page): Promise<void> {
 
 async function openCommand(page: Page): Promise<void> {
   await page.getByRole("region", { name: "Commands of the agent" }).getByRole("button").last().click();
-  await page.getByRole("group", { name: /^Output of/ }).getByText("14 tests").waitFor();
+  await page
+    .getByRole("group", { name: /^Output of/ })
+    .getByText("14 tests")
+    .waitFor();
 }
 
 /** The run as a file, from the disk. */
