@@ -144,7 +144,8 @@ test("a ticket is written, its tasks are tied together, and the graph shows the 
   expect(await findViolations(page)).toEqual([]);
 });
 
-test("a task that runs shows its attempt and leads to its sandbox", async ({ page, product }) => {
+test("a task that runs shows its attempt and leads to its sandbox", async ({ page, product, complaints }) => {
+  complaints.allow(/status of 409/);
   const client = connect(product);
   const ticket = await client.createTicket({ body: { title: "Runs by itself", force_create: true } });
   const task = await client.createTask({
@@ -188,6 +189,12 @@ test("a task that runs shows its attempt and leads to its sandbox", async ({ pag
   const failed = page.locator("[data-column=Failed] [data-task]", { hasText: "Say hello" });
   await failed.waitFor();
   expect(page.url()).toContain("of=tasks");
+  // What cannot be taken back any more says so.
+  const retries = `**/tasks/${task.id}/retry`;
+  await page.route(retries, (route) => route.fulfill({ status: 409, json: { title: "too late" } }));
+  await page.getByRole("button", { name: "Undo" }).click();
+  await page.getByText(/^Not moved: /).waitFor();
+  await page.unroute(retries);
   await failed.getByRole("combobox", { name: "Move Say hello" }).selectOption("pending");
   await failed.waitFor({ state: "detached" });
 });

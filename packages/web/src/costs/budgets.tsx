@@ -188,7 +188,8 @@ function ChangeBudget({ budget, onClose }: { readonly budget: Budget; readonly o
       notify.undoable(`The limit is ${formatCost(kept.limit_amount)}`, () => {
         void client
           .changeBudget({ params: { budget_id: budget.id }, body: { limit_amount: budget.limit_amount } })
-          .then(readCosts);
+          .then(readCosts)
+          .catch((error: Error) => notify.bad(`Not undone: ${error.message}`));
       });
     },
   });

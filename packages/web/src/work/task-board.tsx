@@ -143,10 +143,7 @@ function Move({ task }: { readonly task: Task }) {
     },
     onSuccess: (_, to) => {
       void queryClient.invalidateQueries({ queryKey: ["work"] });
-      if (to === "cancelled")
-        notify.undoable(`Cancelled: ${task.title}`, () => {
-          void client.retryTask({ params }).then(() => queryClient.invalidateQueries({ queryKey: ["work"] }));
-        });
+      if (to === "cancelled") notify.undoable(`Cancelled: ${task.title}`, () => move.mutate("pending"));
     },
     onError: (error) => notify.bad(`Not moved: ${error.message}`),
   });
