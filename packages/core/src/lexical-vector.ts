@@ -3,7 +3,7 @@
 export const VECTOR_LENGTH = 512;
 
 /** More than a page adds nothing to what a text is about. */
-const CHARACTERS = 8_000;
+export const VECTOR_CHARACTERS = 8_000;
 /** A whole word says more than three of its letters. */
 const WORD = 2;
 const PIECE = 1;
@@ -27,7 +27,7 @@ function toHash(text: string): number {
 function countFeatures(counts: Map<string, number>, text: string, weight: number): void {
   const words =
     text
-      .slice(0, CHARACTERS)
+      .slice(0, VECTOR_CHARACTERS)
       .toLowerCase()
       .normalize("NFKD")
       .replaceAll(/\p{M}/gu, "")

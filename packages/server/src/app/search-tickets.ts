@@ -13,20 +13,24 @@ const LONGEST = 200;
 /** The newest of so many tickets are compared; a vector has 512 bytes. */
 const COMPARED = 20_000;
 const BATCH = 200;
+const LOOK = 2_000;
 /** Below this two texts share no more than chance. */
 const LEAST_LIKENESS = 0.18;
 
-/** Vectors are made when they are first needed, in steps, so that others are answered meanwhile. */
+/** Vectors are made when they are first needed, in steps, so that others are answered meanwhile; each look reads the whole scope, so that
+ *  one serves many steps. */
 async function ensureVectors(deps: Deps, scope: SearchScope): Promise<void> {
-  for (let made = 0; made < COMPARED; made += BATCH) {
-    const missing = await listUnmeasured(deps.db, scope, BATCH);
-    const made = missing.map(({ id, title, description, text_hash }) => ({
-      id,
-      text_hash,
-      vector: new Uint8Array(toLexicalVector(title, description ?? "").buffer),
-    }));
-    if (made.length > 0) await keepVectors(deps.db, made);
-    if (missing.length < BATCH) return;
+  for (let looked = 0; looked < COMPARED; looked += LOOK) {
+    const missing = await listUnmeasured(deps.db, scope, LOOK);
+    for (let at = 0; at < missing.length; at += BATCH) {
+      const made = missing.slice(at, at + BATCH).map(({ id, title, opening, text_hash }) => ({
+        id,
+        text_hash,
+        vector: new Uint8Array(toLexicalVector(title, opening).buffer),
+      }));
+      await keepVectors(deps.db, made);
+    }
+    if (missing.length < LOOK) return;
   }
 }
 

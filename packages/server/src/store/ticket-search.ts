@@ -1,4 +1,5 @@
 /** Finds tickets by their words, and keeps the vectors by which they are found alike. */
+import { VECTOR_CHARACTERS } from "@drover/core";
 import { TicketId } from "@drover/contract";
 import { z } from "zod";
 import type { Statement } from "../ports/db.ts";
@@ -29,13 +30,13 @@ export const findByWords = query(
 
 const textHash = sql`md5(concat_ws(E'\\n', t.title, t.description))`;
 
-/** Tickets without a vector of what they say now. */
+/** Tickets without a vector of what they say now, with as much of it as a vector looks at. */
 export const listUnmeasured = query(
   "ticket_vectors.missing",
-  z.object({ id: TicketId, title: z.string(), description: z.string().nullable(), text_hash: z.string() }),
+  z.object({ id: TicketId, title: z.string(), opening: z.string(), text_hash: z.string() }),
   [SAMPLE_SCOPE, 10],
   (scope: SearchScope, limit: number) => sql`
-  select t.id, t.title, t.description, ${textHash} as text_hash
+  select t.id, t.title, left(coalesce(t.description, ''), ${VECTOR_CHARACTERS}) as opening, ${textHash} as text_hash
   from tickets t left join ticket_vectors v on v.ticket_id = t.id
   where ${inScope(scope)} and v.text_hash is distinct from ${textHash} order by t.created_at desc, t.id limit ${limit}`,
 );
