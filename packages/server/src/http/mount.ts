@@ -12,12 +12,11 @@ import { openCredentialWatch } from "./credential-watch.ts";
 import { mountAgentEvents } from "./agent-events.ts";
 import { mountGitHubWebhook } from "./github-webhook.ts";
 import { mountGitEndpoint } from "./git-endpoint.ts";
-import type { Context } from "./context.ts";
+import { Context } from "./context.ts";
 import { openFirstReplies } from "./first-replies.ts";
 import { forwardRequest } from "./forward-request.ts";
 import { mountGateway } from "./gateway.ts";
 import { handlers } from "./handlers.ts";
-import { signalOf } from "./hang-up.ts";
 import { openHostedSockets } from "./hosted-socket.ts";
 import { openHostCheck, requireServed, type HostCheck } from "./host-check.ts";
 import { mountMcp } from "./mcp.ts";
@@ -140,6 +139,7 @@ export async function mountSite(
   const previews = openPreviewSite(deps);
   const answers = watchAnswers(app.server);
   const leaving = new AbortController();
+  const endings = { stopping: options.signal, leaving: leaving.signal };
 
   app.removeAllContentTypeParsers();
   app.addContentTypeParser("*", (request, payload, done) => {
@@ -198,25 +198,11 @@ export async function mountSite(
           query: parseQueryPart(endpoint, request.query as Readonly<Record<string, unknown>>),
           body: parsePart(endpoint.body, request.body, "body"),
         };
-        const context: Context = {
-          deps,
-          limits,
-          watch,
-          principal,
-          request,
-          reply,
-          requestKey: toRequestKey(endpoint, request, principal),
-          get signal() {
-            return signalOf(reply.raw, [options.signal]);
-          },
-          get waiting() {
-            if (leaving.signal.aborted) throw new AppError("server.not_ready", "the server stops");
-            return signalOf(reply.raw, [options.signal, leaving.signal]);
-          },
-        };
+        const requestKey = toRequestKey(endpoint, request, principal);
+        const context = new Context({ deps, limits, watch, principal, request, reply, requestKey }, endings);
         const handle = handlers[name] as (context: Context, input: unknown) => Promise<unknown>;
         const work = () => handle(context, input);
-        const answer = await firstReplies.answer(endpoint, context.requestKey, work).catch((error: unknown) => {
+        const answer = await firstReplies.answer(endpoint, requestKey, work).catch((error: unknown) => {
           if (!(error instanceof StandsElsewhere)) throw error;
           return forwardRequest(deps, error, context);
         });
