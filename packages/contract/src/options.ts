@@ -7,7 +7,7 @@ import { GIT_OPTIONS } from "./git-options.ts";
 import { MODEL_OPTIONS } from "./model-options.ts";
 import { REPLICA_OPTIONS } from "./replica-options.ts";
 import { PROVIDER_OPTIONS } from "./provider-options.ts";
-import { Provider } from "./resources/sandbox.ts";
+import { Provider, RuntimeName } from "./resources/sandbox.ts";
 import { SUPERVISION_OPTIONS } from "./supervision-options.ts";
 import { TELEMETRY_OPTIONS } from "./telemetry-options.ts";
 import { WEBHOOK_OPTIONS } from "./webhook-options.ts";
@@ -250,6 +250,12 @@ export const OPTIONS = {
     schema: text,
     fallback: "nikolaik/python-nodejs:python3.12-nodejs22",
     doc: "Image of a sandbox, where the provider uses images and the request names none.",
+  },
+  sandboxRuntime: {
+    env: "SANDBOX_RUNTIME",
+    yaml: "sandbox.runtime",
+    schema: RuntimeName.optional(),
+    doc: "Agent of a sandbox, where neither the request nor its project names one; without it the scripted one.",
   },
   sandboxMemoryGb: {
     env: "SANDBOX_MEMORY_GB",

@@ -57,7 +57,7 @@ function toInput(deps: Deps, { task, ticket, project, kind }: Order, resumes: Sa
   const given: { readonly [Key in keyof NewSandbox]: NewSandbox[Key] | undefined } = {
     task_id: task.id,
     prompt: toTaskPrompt({ ticket, task, mode: kind }),
-    runtime: config.runtime ?? settings.runtime,
+    runtime: config.runtime ?? settings.runtime ?? deps.config.sandboxRuntime,
     model: config.model ?? settings.model,
     network: config.network ?? settings.network,
     permission_mode: settings.permission_mode,

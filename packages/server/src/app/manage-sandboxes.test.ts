@@ -244,3 +244,14 @@ test("a person sees the sandboxes of her project only", async ({ server }) => {
   expect((await server.call("GET", `/sandboxes?cursor=${foreign.id}`, { token })).status).toBe(422);
   expect((await server.createSandbox({}, token)).created.project_id).toBe(project);
 });
+
+test("an agent is the request's, else the project's, else the installation's", async () => {
+  await using server = await startTestServer({ config: { sandboxRuntime: "openhands" } });
+  const make = async (body: object) =>
+    (await server.call("POST", "/sandboxes", { body: { provider: "external", ...body } })).body.runtime;
+  const settings = { runtime: "scripted" };
+  const project = (await server.call("POST", "/projects", { body: { name: "its own", settings } })).body;
+  expect(await make({})).toBe("openhands");
+  expect(await make({ project_id: project.id })).toBe("scripted");
+  expect(await make({ project_id: project.id, runtime: "claude" })).toBe("claude");
+});

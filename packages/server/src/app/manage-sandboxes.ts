@@ -80,7 +80,8 @@ export async function createSandbox(
 
 /** What a request does not say, its project may; what neither says is the installation's. */
 async function loadDefaults(deps: Deps, projectId: ProjectId): Promise<NewSandbox> {
-  const { provider, runtime, model, network, permission_mode } = (await loadProject.one(deps.db, projectId)).settings;
+  const { settings } = await loadProject.one(deps.db, projectId);
+  const { provider, runtime = deps.config.sandboxRuntime, model, network, permission_mode } = settings;
   const defaults = { provider, runtime, model, network, permission_mode };
   return Object.fromEntries(Object.entries(defaults).filter(([, value]) => value !== undefined));
 }
