@@ -26,7 +26,7 @@ const beat: Told = { event_type: "agent.heartbeat", source: "worker" };
 const LOADS = [
   { memory_bytes: 1_240_000_000, cpu_percent: 82 },
   { memory_bytes: 610_000_000, cpu_percent: 24 },
-  { memory_bytes: 2_050_000_000, cpu_percent: 171 },
+  { memory_bytes: 2_050_000_000, cpu_percent: 64 },
   { memory_bytes: 480_000_000, cpu_percent: 12 },
 ] as const;
 const start = (sdk: string): Told => ({ event_type: "agent.started", event_data: { sdk }, source: "worker" });

@@ -53,7 +53,7 @@ async function openRunFile(page: Page): Promise<void> {
     const file = join(folder, "run.html");
     await (await coming).saveAs(file);
     await page.goto(pathToFileURL(file).href);
-    await page.getByText("All 15 tests pass").first().waitFor();
+    await page.getByTestId("replay").waitFor();
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
@@ -66,7 +66,7 @@ async function openVerdict(page: Page): Promise<void> {
 }
 
 const scrollTo = (name: string) => (page: Page) =>
-  page.getByRole("region", { name, exact: true }).evaluate((region) => region.scrollIntoView({ block: "start" }));
+  page.getByRole("region", { name, exact: true }).evaluate((region) => region.scrollIntoView({ block: "nearest" }));
 
 export const listShots = ({
   sandboxes,
@@ -91,7 +91,7 @@ export const listShots = ({
     shows: "Tests after it",
   },
   { name: "messages", path: `/sandboxes/${sandboxes[0] ?? ""}?tab=messages`, shows: "Keep the password form as it is" },
-  { name: "timeline", path: `/sandboxes/${sandboxes[2] ?? ""}?tab=timeline&e=24`, shows: "Replay from here" },
+  { name: "timeline", path: `/sandboxes/${kept[0]}?tab=timeline&e=24`, shows: "Replay from here" },
   { name: "git", path: `/sandboxes/${sandboxes[0] ?? ""}?tab=git`, shows: "Commits" },
   { name: "details", path: `/sandboxes/${kept[0]}?tab=details`, shows: "isolation" },
   { name: "replay", path: `/sandboxes/${kept[0]}/replay?at=24&file=src%2Fsession.ts`, shows: "session.ts" },

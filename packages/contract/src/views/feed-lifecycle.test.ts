@@ -41,6 +41,8 @@ test("what was kept of it is told with its size and its time", () => {
 });
 
 test.for([
+  ["git.pushed", { branch: "drover/a", to_commit: "0123456789abcdef" }, "Pushed: drover/a · 0123456789"],
+  ["git.pushed", { branch: "drover/a", to_commit: null }, "Branch removed: drover/a"],
   [
     "continuous.started",
     { limits: { max_iterations: 10, max_cost_usd: 20 } },

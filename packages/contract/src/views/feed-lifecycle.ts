@@ -8,6 +8,8 @@ import { count, join, type Sentence } from "./feed-sentence.ts";
 import type { LogEvent } from "./log-event.ts";
 import { readNumber, readText } from "./log-event.ts";
 
+const COMMIT_CHARACTERS = 10;
+
 const TONE_OF_STATE: Readonly<Record<string, Tone>> = {
   running: "busy",
   completing: "busy",
@@ -104,6 +106,11 @@ const SENTENCES: Readonly<Record<string, (data: JsonObject) => Sentence>> = {
     title: "Changes are not tracked here",
     detail: readText(data, "reason"),
     tone: "warn",
+  }),
+  "git.pushed": (data) => ({
+    title: readText(data, "to_commit") === null ? "Branch removed" : "Pushed",
+    detail: join(readText(data, "branch"), readText(data, "to_commit")?.slice(0, COMMIT_CHARACTERS)),
+    tone: "good",
   }),
   "cost.budget.warning": (data) => ({
     title: "Most of a budget is used",

@@ -11,6 +11,7 @@ import {
   SquareTerminal,
   type LucideIcon,
 } from "lucide-react";
+import { useEffect, useRef } from "react";
 import type { ActionName } from "../app/actions.ts";
 import { formatCount } from "../data/format.ts";
 import { RUN_TABS, toTabSearch, type RunTab } from "../search-params.ts";
@@ -39,8 +40,15 @@ interface RunTabsProps {
 }
 
 export function RunTabs({ sandboxId, tab, selected, changed }: RunTabsProps) {
+  const nav = useRef<HTMLElement>(null);
+  // On a phone not all of them are seen: the one that is open is.
+  useEffect(
+    () => nav.current?.querySelector("[aria-current=page]")?.scrollIntoView({ block: "nearest", inline: "nearest" }),
+    [tab],
+  );
   return (
     <nav
+      ref={nav}
       aria-label="Views of this run"
       className="flex shrink-0 gap-0.5 overflow-x-auto border-b border-line px-2 [scrollbar-width:none] md:px-4"
     >

@@ -77,8 +77,8 @@ export const SandboxCard = memo(function SandboxCard({ sandbox, project, isPicke
       <p className="mt-0.5 truncate text-xs text-ink-3">{facts.join(" · ")}</p>
       <Moves sandbox={sandbox} known={entry?.moves} />
       <p className="mt-auto flex items-center gap-3 border-t border-line pt-2.5 text-xs text-ink-3 tabular-nums">
-        <span>turn {sandbox.turn}</span>
-        <span>{plural(sandbox.event_count, "event")}</span>
+        <span className="whitespace-nowrap">turn {sandbox.turn}</span>
+        <span className="whitespace-nowrap max-sm:hidden">{plural(sandbox.event_count, "event")}</span>
         {sandbox.tokens.total > 0 && (
           <span>{sandbox.cost_usd === null ? "no price" : formatCost(sandbox.cost_usd)}</span>
         )}
@@ -115,7 +115,11 @@ function Moves({ sandbox, known = [] }: { readonly sandbox: Sandbox; readonly kn
 
 function Age({ since }: { readonly since: string }) {
   const now = useNow();
-  return <time dateTime={since}>{formatAge(now - Date.parse(since))} old</time>;
+  return (
+    <time dateTime={since} className="whitespace-nowrap">
+      {formatAge(now - Date.parse(since))} old
+    </time>
+  );
 }
 
 /** Events of the last four minutes, as a hedge of bars. */
