@@ -215,6 +215,17 @@ test("the timeline lists turns and leads to their events; errors and changes are
   await eventually(() => turns.getByRole("button").allTextContents()).toHaveLength(3);
   expect(await turns.getByRole("button").nth(1).textContent()).toContain("1 error");
   expect(await findViolations(page)).toEqual([]);
+  // One tab is current, and it is seen on a phone as well.
+  const current = page.getByRole("navigation", { name: "Views of this run" }).locator("[aria-current=page]");
+  expect(await current.allTextContents()).toEqual(["Timeline"]);
+  await page.setViewportSize({ width: 390, height: 844 });
+  await page.reload();
+  await page.getByTestId("lanes").waitFor();
+  await eventually(async () => {
+    const box = await current.boundingBox();
+    return box !== null && box.x >= 0 && box.x + box.width <= 390;
+  }).toBe(true);
+  await page.setViewportSize({ width: 1280, height: 800 });
   // By turns, twice as wide, and at its end: all of it in the address.
   await page.getByRole("radio", { name: "Turns" }).check();
   await page.getByRole("button", { name: "Zoom in" }).click();

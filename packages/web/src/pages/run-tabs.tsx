@@ -42,10 +42,9 @@ interface RunTabsProps {
 export function RunTabs({ sandboxId, tab, selected, changed }: RunTabsProps) {
   const nav = useRef<HTMLElement>(null);
   // On a phone not all of them are seen: the one that is open is.
-  useEffect(
-    () => nav.current?.querySelector("[aria-current=page]")?.scrollIntoView({ block: "nearest", inline: "nearest" }),
-    [tab],
-  );
+  useEffect(() => {
+    nav.current?.querySelector("[aria-current=page]")?.scrollIntoView({ block: "nearest", inline: "center" });
+  }, [tab]);
   return (
     <nav
       ref={nav}
@@ -61,6 +60,8 @@ export function RunTabs({ sandboxId, tab, selected, changed }: RunTabsProps) {
               to="/sandboxes/$sandboxId"
               params={{ sandboxId }}
               search={toTabSearch(name, selected)}
+              // Else the first one, which asks for nothing, would be called current beside any other.
+              activeOptions={{ exact: true }}
               aria-current={isHere ? "page" : undefined}
               className={cx(
                 "relative inline-flex h-9 shrink-0 items-center gap-1.5 px-2.5 text-xs font-medium focus-visible:-outline-offset-2 max-md:h-11",
