@@ -133,9 +133,20 @@ async function runTransaction<T>(
   }
 }
 
+/** By callback: the promises that `pg` makes keep each statement and its rows alive until the whole heap is collected. */
+const ask = (client: pg.ClientBase, config: pg.QueryConfig): Promise<pg.QueryResult<Row>> =>
+  new Promise((resolve, reject) => {
+    client.query<Row>(config, (error: Error | null, result) => {
+      if (error === null || error === undefined) resolve(result);
+      else reject(toAppError(error));
+    });
+  });
+
 async function send(client: pg.ClientBase, { text, values, name }: Statement): Promise<pg.QueryResult<Row>> {
-  const config = name === undefined ? { text, values: [...values] } : { text, values: [...values], name };
-  const result = await client.query<Row>(config).catch((error: unknown) => Promise.reject(toAppError(error)));
+  const result = await ask(
+    client,
+    name === undefined ? { text, values: [...values] } : { text, values: [...values], name },
+  );
   // A text of several statements (a migration) gives a list; the last one speaks for it.
   return Array.isArray(result) ? ((result as readonly pg.QueryResult<Row>[]).at(-1) ?? result) : result;
 }
