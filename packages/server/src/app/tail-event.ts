@@ -11,6 +11,7 @@ import {
   type SandboxId,
 } from "@drover/contract";
 import type { TailRow } from "../store/events.ts";
+import { perTurn } from "./per-turn.ts";
 
 export interface TailEvent {
   readonly seq: number;
@@ -31,14 +32,8 @@ type FrameRow = Omit<TailRow, "size">;
 
 const FRAME_OVERHEAD = 300;
 
-const made: RowEvent[] = [];
 /** Subscribers with different wishes are told in one turn; a frame that were kept longer would double what the ring holds. */
-function dropSoon(event: RowEvent): void {
-  if (made.push(event) > 1) return;
-  setImmediate(() => {
-    for (const each of made.splice(0)) each.dropJson();
-  });
-}
+const toJson = perTurn((event: RowEvent) => event.writeFrame());
 
 /** A class, because thousands a second are made and kept for a while: no closures to carry along, and of the row only what its
  *  frame needs. */
@@ -56,7 +51,6 @@ class RowEvent implements TailEvent {
   readonly #source: string;
   readonly #dataText: string;
   readonly #shadows: boolean;
-  #json: string | undefined;
 
   constructor(row: FrameRow) {
     this.seq = row.seq;
@@ -72,7 +66,6 @@ class RowEvent implements TailEvent {
     this.#source = row.source;
     this.#dataText = row.data_text;
     this.#shadows = row.shadows;
-    this.#json = undefined;
   }
 
   get weight(): number {
@@ -80,19 +73,11 @@ class RowEvent implements TailEvent {
   }
 
   get json(): string {
-    if (this.#json === undefined) {
-      this.#json = this.#writeFrame();
-      dropSoon(this);
-    }
-    return this.#json;
-  }
-
-  dropJson(): void {
-    this.#json = undefined;
+    return toJson(this);
   }
 
   /** Splices the stored text into the frame; only a body with a key of ours must be parsed and merged. */
-  #writeFrame(): string {
+  writeFrame(): string {
     const row = {
       seq: this.seq,
       sandbox_seq: this.#sandboxSeq,

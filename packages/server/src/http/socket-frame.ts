@@ -1,4 +1,5 @@
 /** Encodes text frames of the WebSocket protocol ourselves, so that one buffer serves every socket at the head. */
+import { perTurn } from "../app/per-turn.ts";
 import type { TailEvent } from "../app/tail-event.ts";
 
 const FINAL_TEXT = 0x81;
@@ -21,14 +22,7 @@ function encodeText(text: string): Buffer {
   return frame;
 }
 
-const encoded = new WeakMap<readonly TailEvent[], Buffer>();
-
 /** The same list of events is encoded once. */
-export function encodeEvents(events: readonly TailEvent[]): Buffer {
-  let bytes = encoded.get(events);
-  if (bytes === undefined) {
-    bytes = Buffer.concat(events.map((event) => encodeText(event.json)));
-    encoded.set(events, bytes);
-  }
-  return bytes;
-}
+export const encodeEvents = perTurn((events: readonly TailEvent[]) =>
+  Buffer.concat(events.map((event) => encodeText(event.json))),
+);

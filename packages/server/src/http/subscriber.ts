@@ -1,5 +1,6 @@
 /** One subscriber of the log: it reads at its own pace from its own cursor, and costs nothing while it is slow. */
 import { isFor, type Audience, type TailEvent } from "../app/tail-event.ts";
+import { perTurn } from "../app/per-turn.ts";
 import type { Tail } from "../app/tail-events.ts";
 import { openUnacknowledged } from "./unacknowledged.ts";
 
@@ -35,19 +36,15 @@ export interface SubscriberOptions {
   readonly onError: (error: unknown) => void;
 }
 
-const matches = new WeakMap<readonly TailEvent[], Map<string, readonly TailEvent[]>>();
+const toMatches = perTurn((_events: readonly TailEvent[]) => new Map<string, readonly TailEvent[]>());
 
 /** Subscribers at the head with the same wishes share one filtering, and by its identity one encoding. */
 function matchOnce(events: readonly TailEvent[], audience: Audience): readonly TailEvent[] {
-  let byAudience = matches.get(events);
-  if (byAudience === undefined) {
-    byAudience = new Map();
-    matches.set(events, byAudience);
-  }
-  let matching = byAudience.get(audience.key);
+  const matches = toMatches(events);
+  let matching = matches.get(audience.key);
   if (matching === undefined) {
     matching = events.filter((event) => isFor(audience, event));
-    byAudience.set(audience.key, matching);
+    matches.set(audience.key, matching);
   }
   return matching;
 }

@@ -1,17 +1,9 @@
 /** What was sent to one subscriber and not acknowledged, as far back as the limit reaches; more need not be known. */
+import { perTurn } from "../app/per-turn.ts";
 import type { TailEvent } from "../app/tail-event.ts";
 
-const seqsByEvents = new WeakMap<readonly TailEvent[], readonly number[]>();
-
 /** Subscribers at the head are given the very same list, and share its numbers too. */
-function toSeqs(events: readonly TailEvent[]): readonly number[] {
-  let seqs = seqsByEvents.get(events);
-  if (seqs === undefined) {
-    seqs = events.map((event) => event.seq);
-    seqsByEvents.set(events, seqs);
-  }
-  return seqs;
-}
+const toSeqs = perTurn((events: readonly TailEvent[]): readonly number[] => events.map((event) => event.seq));
 
 /** How many of these rising numbers lie above `seq`. */
 function countAbove(seqs: readonly number[], seq: number): number {
