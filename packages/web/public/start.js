@@ -1,5 +1,14 @@
-// Runs before anything is painted: sets theme, contrast and density, and asks for what the address names while the rest of the page is loaded.
+// Runs before anything else: gives every style element the page's nonce, sets theme, contrast and density, and asks for what the address names while the rest of the page is loaded.
 (function () {
+  // The terminal, the dialogs and the notices bring style elements of their own, and not all let themselves be told a nonce.
+  const { nonce } = document.querySelector('meta[property="csp-nonce"]');
+  const createElement = document.createElement;
+  document.createElement = function (...asked) {
+    const element = createElement.apply(this, asked);
+    if (element instanceof HTMLStyleElement) element.nonce = nonce;
+    return element;
+  };
+
   let chosen = {};
   try {
     chosen = JSON.parse(localStorage.getItem("drover.preferences") || "{}").state || {};

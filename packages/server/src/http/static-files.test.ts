@@ -1,11 +1,11 @@
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { brotliDecompressSync, gunzipSync } from "node:zlib";
 import Fastify from "fastify";
 import { expect, onTestFinished, test } from "vitest";
 import { compressFiles } from "../../../../scripts/compress-files.ts";
-import { SECURITY_HEADERS } from "./security-headers.ts";
+import { SECURITY_HEADERS, toPagePolicy } from "./security-headers.ts";
 import { isPagePath, mountStaticFiles } from "./static-files.ts";
 
 test("a build while the server runs is served, also the first one", async () => {
@@ -61,6 +61,8 @@ test("a file goes out in the best form that the browser takes, as what it is and
   for (const [file, [, text]] of Object.entries(files)) await writeFile(join(root, file), text);
   await compressFiles(root);
 
+  const policy = SECURITY_HEADERS["content-security-policy"];
+  const withNonce: unknown = expect.stringMatching(/; style-src 'self' 'nonce-[\w+/]{22}=='; /);
   const get = (url: string, accepted: string | undefined) =>
     app.inject({ method: "GET", url, headers: accepted === undefined ? {} : { "accept-encoding": accepted } });
   const unpack = { br: brotliDecompressSync, gzip: gunzipSync, none: (bytes: Buffer) => bytes };
@@ -83,6 +85,7 @@ test("a file goes out in the best form that the browser takes, as what it is and
         expect(unpack[sent](answer.rawPayload).toString(), told).toBe(text);
         expect(answer.headers, told).toMatchObject({
           ...SECURITY_HEADERS,
+          "content-security-policy": file === "index.html" ? withNonce : policy,
           "content-type": type,
           "content-length": String(answer.rawPayload.length),
           "cache-control": file === "index.html" ? "no-cache" : "public, max-age=31536000, immutable",
@@ -98,4 +101,29 @@ test("a file goes out in the best form that the browser takes, as what it is and
   });
   expect([again.statusCode, again.headers["vary"]]).toEqual([304, "accept-encoding"]);
   expect((await get("/assets/page.js", "gzip")).headers["etag"]).not.toBe(known.headers["etag"]);
+});
+
+test("no answer allows inline styles: the page names those it makes by a nonce that no other answer has", async () => {
+  const root = await mkdtemp(join(tmpdir(), "drover-static-"));
+  const app = Fastify();
+  onTestFinished(async () => {
+    await app.close();
+    await rm(root, { recursive: true, force: true });
+  });
+  app.addHook("onRequest", async (_request, reply) => void reply.headers(SECURITY_HEADERS));
+  app.setNotFoundHandler((_request, reply) => pages.sendShell(reply));
+  const pages = await mountStaticFiles(app, root);
+  const source = await readFile(join(import.meta.dirname, "../../../web/index.html"), "utf8");
+  await writeFile(join(root, "index.html"), source);
+  const seen = new Set<string>();
+  for (const url of ["/", "/", "/wall"]) {
+    const { body, headers } = await app.inject({ method: "GET", url });
+    const nonce = / nonce="([^"]+)"/.exec(body)?.[1] ?? "none";
+    expect(headers["content-security-policy"]).toBe(toPagePolicy(nonce));
+    expect([headers["etag"], headers["last-modified"]]).toEqual([undefined, undefined]);
+    seen.add(nonce);
+  }
+  expect(seen.size).toBe(3);
+  for (const policy of [SECURITY_HEADERS["content-security-policy"], toPagePolicy("one")])
+    expect(policy).not.toContain("'unsafe-");
 });

@@ -48,6 +48,13 @@ test("a terminal is typed into, draws what is harmless only, and plays again as 
     .waitFor();
   await type(page, "echo the line is $(printf '%s' cle)an");
   await screenOf(page).getByText("the line is clean").waitFor();
+  // A colour outside the palette has no class of its own, and the page's policy allows no style attribute.
+  await type(page, String.raw`printf '\033[48;2;0;64;128m\033[38;2;255;255;255mdee%s\033[0m\n' p`);
+  await eventually(() =>
+    screenOf(page)
+      .getByText(/^deep$/)
+      .evaluate((cells) => getComputedStyle(cells).backgroundColor),
+  ).toBe("rgb(0, 64, 128)");
   expect(await page.title()).toBe(title);
   expect(await page.locator("#app a[href*='evil.example']").count()).toBe(0);
   expect(await screenOf(page).textContent()).not.toMatch(/P1\$r|rgb:|command not found/);

@@ -53,6 +53,12 @@ const DARK: ITheme = {
   brightWhite: "#ffffff",
 };
 
+/** The emulator says a cell's colour as the text of a style attribute, which the page's policy refuses; the same through the object model is none. */
+HTMLSpanElement.prototype.setAttribute = function (this: HTMLSpanElement, name: string, value: string) {
+  if (name === "style") this.style.cssText = value;
+  else Element.prototype.setAttribute.call(this, name, value);
+};
+
 /** Titles, colours, links, the clipboard, notices, and what other emulators invented. */
 const SILENCED_OSC = [0, 1, 2, 4, 5, 7, 8, 9, 10, 11, 12, 50, 52, 104, 110, 111, 112, 133, 633, 777, 1337];
 /** Queries whose answer would be typed into the shell, and pictures. */
