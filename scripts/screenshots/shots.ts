@@ -103,6 +103,7 @@ export const listShots = ({
   { name: "new-sandbox", path: "/sandboxes/new", shows: "What should the agent do?" },
   { name: "board", path: "/tasks", shows: "Log in with a passkey" },
   { name: "task-board", path: "/tasks?of=tasks", shows: "Endpoints for the login" },
+  { name: "task-list", path: "/tasks?view=list", shows: "Endpoints for the login" },
   { name: "graph", path: `/tasks/tickets/${ticketId}`, shows: "What waits for what" },
   { name: "comments", path: `/tasks/tickets/${ticketId}`, shows: "Say something", act: scrollTo("Comments") },
   {
