@@ -62,6 +62,44 @@ test("a sandbox is looked into and written to without leaving the wall, by keybo
   await peek.getByText("I am number 1.").waitFor();
 });
 
+test("the dearest to keep waiting stands first; `r` writes to it from the wall, `o` opens it", async ({
+  page,
+  product,
+}) => {
+  const doubted = await product.startWorker({ prompt: "Doubted by the guardian" });
+  await doubted.post(say("I wander."));
+  await plantQuestion(product.db, doubted.id, 1);
+  const asking = await product.startWorker({ prompt: "Stands still and asks" });
+  await asking.post({
+    event_type: "agent.permission_requested",
+    event_data: { request_id: "dear-1", tool: "Bash", input: { command: "make deploy" } },
+  });
+  await page.goto(product.url);
+  const lines = page.getByRole("region", { name: "Needs you" }).getByRole("listitem");
+  await eventually(async () => (await lines.allInnerTexts()).map((text) => text.split("\n")[0])).toEqual([
+    "Stands still and asks",
+    "Doubted by the guardian",
+  ]);
+  await page.keyboard.press("r");
+  const peek = page.getByTestId("peek");
+  await peek.getByRole("heading", { name: "Stands still and asks" }).waitFor();
+  await eventually(() => page.evaluate(() => document.activeElement?.getAttribute("aria-label"))).toBe("Message");
+  await page.keyboard.type("Not on a Friday");
+  await page.keyboard.press("Enter");
+  const [message] = await asking.receive();
+  expect(message?.content).toBe("Not on a Friday");
+  expect(await findViolations(page)).toEqual([]);
+  await page.keyboard.press("Escape");
+  await page.keyboard.press("Escape");
+  await peek.waitFor({ state: "detached" });
+  await lines.nth(1).getByRole("link", { name: "Doubted by the guardian" }).focus();
+  await page.keyboard.press("o");
+  await page.getByRole("region", { name: "Guardian" }).waitFor();
+  expect(new URL(page.url()).pathname).toBe(`/sandboxes/${doubted.id}`);
+  const client = createClient({ baseUrl: product.url, token: ADMIN_TOKEN });
+  for (const { created } of [doubted, asking]) await client.terminateSandbox({ params: { sandbox_id: created.id } });
+});
+
 test("what the guardian wants a person to see waits on the wall, and stands beside the run; a quiet worker is called so", async ({
   page,
   product,

@@ -21,6 +21,8 @@ export const ACTIONS = {
   undo: { keys: "z", label: "Take the last move back", scope: "Everywhere" },
   close: { keys: "Esc", label: "Close, or leave a field", scope: "Everywhere" },
   create: { keys: "n", label: "New sandbox", scope: "Everywhere" },
+  reply: { keys: "r", label: "Reply to what needs you", scope: "Sandboxes" },
+  openNeed: { keys: "o", label: "Open what needs you", scope: "Sandboxes" },
   nextSandbox: { keys: "j", label: "Next sandbox", scope: "Sandboxes" },
   previousSandbox: { keys: "k", label: "Previous sandbox", scope: "Sandboxes" },
   selectSandbox: { keys: "x", label: "Select the sandbox", scope: "Sandboxes" },

@@ -21,3 +21,8 @@ function subscribe(listener: () => void): () => void {
 }
 
 export const useNow = (): number => useSyncExternalStore(subscribe, () => now);
+
+const MINUTE_MS = 60_000;
+
+/** For what changes places with time, and not every second. */
+export const useMinute = (): number => useSyncExternalStore(subscribe, () => Math.floor(now / MINUTE_MS) * MINUTE_MS);

@@ -30,9 +30,11 @@ interface PeekProps {
   readonly sandbox: Sandbox;
   readonly mayOperate: boolean;
   readonly onClose: () => void;
+  /** How often somebody asked to write from here: each time the field has the focus. */
+  readonly replies?: number;
 }
 
-export function Peek({ sandbox, mayOperate, onClose }: PeekProps) {
+export function Peek({ sandbox, mayOperate, onClose, replies = 0 }: PeekProps) {
   const title = toTitle(sandbox);
   return (
     <aside
@@ -62,7 +64,13 @@ export function Peek({ sandbox, mayOperate, onClose }: PeekProps) {
       </header>
       <LastRows key={sandbox.id} sandbox={sandbox} mayOperate={mayOperate} />
       {!TERMINAL_SANDBOX_STATES.has(sandbox.state) && mayOperate && (
-        <Composer key={`${sandbox.id} message`} sandbox={sandbox} mayOperate={mayOperate} head={sandbox.event_count} />
+        <Composer
+          key={`${sandbox.id} ${replies}`}
+          sandbox={sandbox}
+          mayOperate={mayOperate}
+          head={sandbox.event_count}
+          hasFocus={replies > 0}
+        />
       )}
       <p className="flex items-center gap-4 border-t border-line bg-surface px-4 py-1.5 text-2xs text-ink max-md:hidden">
         <span className="inline-flex items-center gap-1">
@@ -95,7 +103,7 @@ function Figures({ sandbox }: { readonly sandbox: Sandbox }) {
   );
 }
 
-function LastRows({ sandbox, mayOperate }: Omit<PeekProps, "onClose">) {
+function LastRows({ sandbox, mayOperate }: Pick<PeekProps, "sandbox" | "mayOperate">) {
   const navigate = useNavigate();
   const seq = useSettled(sandbox.last_seq, READ_EVERY_MS);
   const read = useQuery({

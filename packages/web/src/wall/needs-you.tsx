@@ -13,17 +13,34 @@ import {
   X,
   type LucideIcon,
 } from "lucide-react";
-import type { ReactNode } from "react";
+import { useRef, type ReactNode } from "react";
 import { client } from "../data/client.ts";
 import { formatAge, formatCost } from "../data/format.ts";
 import { useNow } from "../data/now.ts";
 import { queryClient } from "../data/queries.ts";
 import { toTitle } from "../data/sandbox-title.ts";
+import { useKeys } from "../app/keys.ts";
 import { Button } from "../ui/button.tsx";
+import { Kbd } from "../ui/kbd.tsx";
 import { notify } from "../ui/notify.ts";
 import { openRequestsQuery, type Need } from "./needs.ts";
 
-export function NeedsYou({ needs, mayOperate }: { readonly needs: readonly Need[]; readonly mayOperate: boolean }) {
+interface NeedsYouProps {
+  readonly needs: readonly Need[];
+  readonly mayOperate: boolean;
+  /** Absent where there is no place to write beside the queue. */
+  readonly onReply?: ((sandboxId: string) => void) | undefined;
+}
+
+/** The one that has the focus; of none, the first. */
+const findNeed = (list: HTMLElement | null): HTMLElement | null | undefined =>
+  document.activeElement?.closest<HTMLElement>("[data-need]") ?? list?.querySelector<HTMLElement>("[data-need]");
+
+export function NeedsYou({ needs, mayOperate, onReply }: NeedsYouProps) {
+  const list = useRef<HTMLUListElement>(null);
+  const press = (name: "reply" | "open") =>
+    findNeed(list.current)?.querySelector<HTMLElement>(`[data-${name}]`)?.click();
+  useKeys({ reply: () => press("reply"), openNeed: () => press("open") });
   if (needs.length === 0) return null;
   return (
     <section aria-label="Needs you">
@@ -33,9 +50,9 @@ export function NeedsYou({ needs, mayOperate }: { readonly needs: readonly Need[
           {needs.length}
         </span>
       </h2>
-      <ul className="divide-y divide-line overflow-hidden rounded-2xl border border-wait/60 bg-surface">
+      <ul ref={list} className="divide-y divide-line overflow-hidden rounded-2xl border border-wait/60 bg-surface">
         {needs.map((need) => (
-          <NeedLine key={need.key} need={need} mayOperate={mayOperate} />
+          <NeedLine key={need.key} need={need} mayOperate={mayOperate} onReply={onReply} />
         ))}
       </ul>
     </section>
@@ -53,7 +70,14 @@ function toQuestion({ input, tool }: Permission): string {
   return typeof first?.question === "string" ? first.question : tool;
 }
 
-function NeedLine({ need, mayOperate }: { readonly need: Need; readonly mayOperate: boolean }) {
+interface NeedLineProps extends Omit<NeedsYouProps, "needs"> {
+  readonly need: Need;
+}
+
+function NeedLine({ need, mayOperate, onReply }: NeedLineProps) {
+  const reply = mayOperate && onReply !== undefined && need.kind !== "approval" && (
+    <Reply onReply={() => onReply(need.sandbox.id)} />
+  );
   switch (need.kind) {
     case "permission":
       return (
@@ -64,6 +88,7 @@ function NeedLine({ need, mayOperate }: { readonly need: Need; readonly mayOpera
           since={need.since}
         >
           {mayOperate && need.request.kind === "tool" && <Decide request={need.request} />}
+          {reply}
           <Open sandboxId={need.sandbox.id} />
         </Line>
       );
@@ -78,6 +103,7 @@ function NeedLine({ need, mayOperate }: { readonly need: Need; readonly mayOpera
           <Link to="/costs" className="text-xs font-medium text-live-ink underline underline-offset-2">
             Budgets
           </Link>
+          {reply}
           <Open sandboxId={need.sandbox.id} />
         </Line>
       );
@@ -89,7 +115,9 @@ function NeedLine({ need, mayOperate }: { readonly need: Need; readonly mayOpera
           what={`the guardian asks you to look: ${need.intervention.reason}`}
           since={need.since}
         >
+          {reply}
           <Link
+            data-open
             to="/sandboxes/$sandboxId"
             params={{ sandboxId: need.sandbox.id }}
             search={need.intervention.seqs.length === 0 ? {} : { seq: need.intervention.seqs.at(-1) ?? 1 }}
@@ -116,6 +144,7 @@ function NeedLine({ need, mayOperate }: { readonly need: Need; readonly mayOpera
           since={need.since}
         >
           <Link
+            data-open
             to="/tasks/tickets/$ticketId"
             params={{ ticketId: need.ticket.id }}
             className="text-xs font-medium text-live-ink underline underline-offset-2"
@@ -144,7 +173,7 @@ interface LineProps {
 function Line({ icon: Icon, title, what, since, children }: LineProps) {
   const now = useNow();
   return (
-    <li className="flex flex-wrap items-center gap-x-4 gap-y-2 px-4 py-2.5">
+    <li data-need className="flex flex-wrap items-center gap-x-4 gap-y-2 px-4 py-2.5">
       <Icon size={16} aria-hidden className="shrink-0 text-wait-ink" />
       <div className="min-w-0 flex-1 basis-60">
         <p className="truncate text-sm font-medium">{title}</p>
@@ -160,12 +189,19 @@ function Line({ icon: Icon, title, what, since, children }: LineProps) {
 
 const Open = ({ sandboxId }: { readonly sandboxId: string }) => (
   <Link
+    data-open
     to="/sandboxes/$sandboxId"
     params={{ sandboxId }}
-    className="inline-flex h-7 items-center rounded-md border border-line-strong bg-raised px-2.5 text-xs font-medium hover:bg-hover max-md:h-10"
+    className="inline-flex h-7 items-center gap-1.5 rounded-md border border-line-strong bg-raised px-2.5 text-xs font-medium hover:bg-hover max-md:h-10"
   >
-    Open
+    Open <Kbd action="openNeed" />
   </Link>
+);
+
+const Reply = ({ onReply }: { readonly onReply: () => void }) => (
+  <Button data-reply size="small" className="max-md:h-10" onClick={onReply}>
+    Reply <Kbd action="reply" />
+  </Button>
 );
 
 /** The answer for this once; whoever wants more opens the run. */

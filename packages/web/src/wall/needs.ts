@@ -1,4 +1,4 @@
-/** What waits for a person: requests of agents, runs that stopped at their budget, what the guardian asks, tickets to approve. Longest first. */
+/** What waits for a person: requests of agents, runs that stopped at their budget, what the guardian asks, tickets to approve. The dearest first. */
 import {
   TERMINAL_SANDBOX_STATES,
   type Intervention,
@@ -8,7 +8,9 @@ import {
 } from "@drover/contract";
 import { useQueries, useQuery, queryOptions } from "@tanstack/react-query";
 import { client } from "../data/client.ts";
+import { useMinute } from "../data/now.ts";
 import { interventionsQuery } from "../monitor/queries.ts";
+import { sortByWaitingCost } from "./waiting-cost.ts";
 
 export type Need =
   | {
@@ -62,6 +64,7 @@ export function useNeeds(sandboxes: readonly Sandbox[]): readonly Need[] {
   const requests = useQueries({ queries: working.map(({ id }) => openRequestsQuery(id)) });
   const tickets = useQuery(toReviewQuery);
   const interventions = useQuery(interventionsQuery);
+  const now = useMinute();
   const needs: Need[] = [
     ...working.flatMap((sandbox, at) =>
       (requests[at]?.data?.items ?? []).map((request) => ({
@@ -90,5 +93,5 @@ export function useNeeds(sandboxes: readonly Sandbox[]): readonly Need[] {
       ticket,
     })),
   ];
-  return needs.toSorted((one, other) => one.since.localeCompare(other.since));
+  return sortByWaitingCost(needs, now);
 }

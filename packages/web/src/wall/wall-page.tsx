@@ -70,6 +70,13 @@ export function WallPage() {
   const isStale = list.isError || isCut;
   const asOf = formatClock(new Date(Math.max(list.dataUpdatedAt, heardAt ?? 0)).toISOString());
   const peek = usePeek();
+  const [reply, setReply] = useState<{ readonly id: string; readonly times: number }>();
+  // Whoever looks into it again later only looks.
+  if (reply !== undefined && reply.id !== peek.id) setReply(undefined);
+  const replyTo = (id: string) => {
+    peek.open(id);
+    setReply((old) => ({ id, times: (old?.times ?? 0) + 1 }));
+  };
   const peeked = all.find(({ id }) => id === peek.id);
   const listed = useMemo(() => groups.flatMap(([, own]) => own), [groups]);
   const { picked, selected, toggle, clear } = useSelection({ listed, mayOperate, isCovered: peeked !== undefined });
@@ -142,7 +149,7 @@ export function WallPage() {
           )}
           {needs.length > 0 && (
             <div className="mb-6">
-              <NeedsYou needs={needs} mayOperate={mayOperate} />
+              <NeedsYou needs={needs} mayOperate={mayOperate} onReply={replyTo} />
             </div>
           )}
           {list.isSuccess && all.length === 0 && (
@@ -190,7 +197,14 @@ export function WallPage() {
         </div>
       </div>
       <Suspense>
-        {peeked !== undefined && <Peek sandbox={peeked} mayOperate={mayOperate} onClose={() => peek.open(undefined)} />}
+        {peeked !== undefined && (
+          <Peek
+            sandbox={peeked}
+            mayOperate={mayOperate}
+            replies={reply?.id === peeked.id ? reply.times : 0}
+            onClose={() => peek.open(undefined)}
+          />
+        )}
       </Suspense>
       <Suspense>{isExternal && <NewExternal isOpen onClose={() => setExternal(false)} />}</Suspense>
     </div>
