@@ -116,14 +116,14 @@ test("no answer allows inline styles: the page names those it makes by a nonce t
   const source = await readFile(join(import.meta.dirname, "../../../web/index.html"), "utf8");
   await writeFile(join(root, "index.html"), source);
   const seen = new Set<string>();
-  for (const url of ["/", "/", "/wall"]) {
+  for (const url of ["/", "/", "/wall", "/index.html"]) {
     const { body, headers } = await app.inject({ method: "GET", url });
     const nonce = / nonce="([^"]+)"/.exec(body)?.[1] ?? "none";
     expect(headers["content-security-policy"]).toBe(toPagePolicy(nonce));
     expect([headers["etag"], headers["last-modified"]]).toEqual([undefined, undefined]);
     seen.add(nonce);
   }
-  expect(seen.size).toBe(3);
+  expect(seen.size).toBe(4);
   for (const policy of [SECURITY_HEADERS["content-security-policy"], toPagePolicy("one")])
     expect(policy).not.toContain("'unsafe-");
 });

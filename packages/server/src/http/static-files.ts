@@ -68,6 +68,6 @@ export async function mountStaticFiles(app: FastifyInstance, root: string): Prom
       .type("text/html; charset=utf-8")
       .send(encoding === undefined ? page : ENCODINGS[encoding](page));
   };
-  app.get("/", (_request, reply) => sendShell(reply));
+  for (const address of ["/", "/index.html"]) app.get(address, (_request, reply) => sendShell(reply));
   return { sendShell };
 }
