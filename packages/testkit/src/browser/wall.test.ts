@@ -100,6 +100,35 @@ test("the dearest to keep waiting stands first; `r` writes to it from the wall, 
   for (const { created } of [doubted, asking]) await client.terminateSandbox({ params: { sandbox_id: created.id } });
 });
 
+test("a tile shows the last nine moves, those of before the page was open, too; a compact one as many as are whole", async ({
+  page,
+  product,
+}) => {
+  const worker = await product.startWorker({ prompt: "Has done a lot" });
+  await worker.post(...Array.from({ length: 12 }, (_, at) => say(`step ${at + 1}`)));
+  await page.goto(product.url);
+  const tile = page.locator("[data-sandbox]", { hasText: "Has done a lot" });
+  const moves = tile.getByRole("list", { name: "Last moves, newest first" });
+  const readShown = () =>
+    moves.evaluate((list) => {
+      const box = list.getBoundingClientRect();
+      return [...list.children].flatMap((line) => {
+        const own = line.getBoundingClientRect();
+        const isWhole = own.left < box.right && own.top >= box.top - 1 && own.bottom <= box.bottom + 1;
+        return isWhole ? [line.querySelector("span")?.textContent ?? ""] : [];
+      });
+    });
+  await eventually(readShown).toEqual(Array.from({ length: 9 }, (_, at) => expect.stringContaining(`step ${12 - at}`)));
+  await tile.getByRole("img", { name: /^\d+ events in the last ten minutes$/ }).waitFor();
+  await worker.post(say("step 13"));
+  await eventually(async () => (await readShown())[0]).toContain("step 13");
+  expect(await readShown()).toHaveLength(9);
+  await page.getByRole("button", { name: "Compact tiles" }).click();
+  await eventually(async () => (await readShown()).length).toBeLessThan(9);
+  expect((await readShown()).length).toBeGreaterThan(2);
+  expect(await findViolations(page)).toEqual([]);
+});
+
 test("what the guardian wants a person to see waits on the wall, and stands beside the run; a quiet worker is called so", async ({
   page,
   product,

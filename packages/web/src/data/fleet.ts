@@ -10,9 +10,11 @@ import { session } from "./session.ts";
 import { changeSandboxes, queryClient, type SandboxPages } from "./queries.ts";
 import { readAgainAfter } from "./stale-queries.ts";
 
-const LINES_KEPT = 3;
-const BEATS_KEPT = 48;
-const BEAT_MS = 5_000;
+/** What the tallest tile has room for. */
+export const LINES_KEPT = 9;
+/** Ten minutes of them. */
+export const BEATS_KEPT = 60;
+const BEAT_MS = 10_000;
 const FLUSH_EVERY_MS = 200;
 const SEED_EVENTS = 500;
 
@@ -31,7 +33,7 @@ export interface Move {
 export interface FleetEntry {
   /** Newest last. */
   readonly moves: readonly Move[];
-  /** Events per five seconds, by number of the interval since the epoch. */
+  /** Events per ten seconds, by number of the interval since the epoch. */
   readonly beats: ReadonlyMap<number, number>;
   readonly load: Load | undefined;
 }
@@ -68,6 +70,12 @@ function fold(events: readonly (FleetEvent & { readonly sandbox_id: string })[])
 /** The last moves among events, newest first as they are read. */
 export const toMoves = (newestFirst: readonly FleetEvent[]): readonly Move[] =>
   newestFirst.toReversed().reduce<FleetEntry | undefined>(foldEntry, undefined)?.moves ?? [];
+
+/** What was heard, and before it what was read: the stream knows nothing of the time before it. */
+export function joinMoves(read: readonly Move[], heard: readonly Move[]): readonly Move[] {
+  const from = heard[0]?.seq ?? Number.POSITIVE_INFINITY;
+  return [...read.filter(({ seq }) => seq < from), ...heard].slice(-LINES_KEPT);
+}
 
 const toEvent = (frame: EventFrame) => {
   const { source, original_event_type, ...event_data } = frame.payload;

@@ -137,7 +137,7 @@ export const lastEventsQuery = (sandboxId: string) =>
   queryOptions({
     queryKey: ["last-events", sandboxId] as const,
     queryFn: ({ signal }) =>
-      client.getTrajectory({ params: { sandbox_id: sandboxId }, query: { limit: 12 } }, { signal }),
+      client.getTrajectory({ params: { sandbox_id: sandboxId }, query: { limit: 40 } }, { signal }),
     staleTime: Number.POSITIVE_INFINITY,
   });
 

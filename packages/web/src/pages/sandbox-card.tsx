@@ -3,7 +3,16 @@ import type { Sandbox } from "@drover/contract";
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { memo } from "react";
-import { toBeatSeries, toMoves, useFleet, type FleetEntry, type Move } from "../data/fleet.ts";
+import {
+  BEATS_KEPT,
+  joinMoves,
+  LINES_KEPT,
+  toBeatSeries,
+  toMoves,
+  useFleet,
+  type FleetEntry,
+  type Move,
+} from "../data/fleet.ts";
 import { formatAge, formatClock, formatCost, formatCount, plural } from "../data/format.ts";
 import { toLoadFigures } from "../data/load-figures.ts";
 import { useNow } from "../data/now.ts";
@@ -17,9 +26,6 @@ import { StateBadge } from "../ui/state-badge.tsx";
 import { UnsafeBadge } from "../ui/unsafe-badge.tsx";
 import { PeekButton } from "./peek-button.tsx";
 import { PickBox } from "./pick-box.tsx";
-
-/** What a tile has room for. */
-const MOVES_SHOWN = 3;
 
 interface CardProps {
   readonly sandbox: Sandbox;
@@ -95,14 +101,18 @@ export const SandboxCard = memo(function SandboxCard({ sandbox, project, isPicke
 });
 
 function Moves({ sandbox, known = [] }: { readonly sandbox: Sandbox; readonly known: readonly Move[] | undefined }) {
-  const isUnknown = known.length === 0 && sandbox.event_count > 0;
-  const read = useQuery({ ...lastEventsQuery(sandbox.id), enabled: isUnknown });
-  const moves = (known.length > 0 ? known : toMoves(read.data?.events ?? [])).slice(-MOVES_SHOWN);
+  const hasMore = known.length < LINES_KEPT && sandbox.event_count > known.length;
+  const read = useQuery({ ...lastEventsQuery(sandbox.id), enabled: hasMore });
+  const moves = joinMoves(toMoves(read.data?.events ?? []), known);
+  // From the bottom up, as many as there is room for: those that are too many go into a column beside it, which nobody sees.
   return (
-    <ol className="mt-2.5 flex min-h-0 flex-col gap-0.5 font-mono text-xs" aria-label="Last moves">
+    <ol
+      className="mt-2.5 mb-1 flex min-h-0 flex-1 flex-col-reverse flex-wrap content-start justify-end gap-y-0.5 overflow-hidden font-mono text-xs leading-4"
+      aria-label="Last moves, newest first"
+    >
       {moves.length === 0 && !read.isLoading && <li className="text-ink-3">No move yet</li>}
-      {moves.map((move, at) => (
-        <li key={move.seq} className={cx("flex gap-2", at === moves.length - 1 ? "text-ink" : "text-ink-3")}>
+      {moves.toReversed().map((move, at) => (
+        <li key={move.seq} className={cx("flex w-full gap-2", at === 0 ? "text-ink" : "text-ink-3")}>
           <time dateTime={move.at} className="shrink-0 text-ink-3">
             {formatClock(move.at)}
           </time>
@@ -122,7 +132,7 @@ function Age({ since }: { readonly since: string }) {
   );
 }
 
-/** Events of the last four minutes, as a hedge of bars. */
+/** Events of the last ten minutes, as a hedge of bars. */
 function Beats({ entry }: { readonly entry: FleetEntry | undefined }) {
   const now = useNow();
   const series = toBeatSeries(entry, now);
@@ -130,10 +140,10 @@ function Beats({ entry }: { readonly entry: FleetEntry | undefined }) {
   const total = series.reduce((sum, beat) => sum + beat, 0);
   return (
     <svg
-      viewBox="0 0 96 18"
+      viewBox={`0 0 ${BEATS_KEPT * 2} 18`}
       preserveAspectRatio="none"
       role="img"
-      aria-label={`${formatCount(total)} events in the last four minutes`}
+      aria-label={`${formatCount(total)} events in the last ten minutes`}
       className="h-4.5 w-24 min-w-0 shrink"
     >
       {series.map((beat, n) => (
