@@ -128,6 +128,31 @@ test("an anomaly has a page: what makes it, what was done around it, and that it
   await line.getByText(/^seen by /).waitFor();
 });
 
+test("a run that stands out is steered, its anomaly acknowledged by key, and the run stopped, from the line", async ({
+  page,
+  product,
+}) => {
+  const worker = await product.startWorker({ prompt: "Fails more than the others" });
+  const { anomalyId } = await plantFindings(product.db, worker.id);
+  await page.goto(`${product.url}/monitor?tab=anomalies`);
+  const line = page.locator(`[data-anomaly="${anomalyId}"]`);
+  await line.getByRole("button", { name: "Steer" }).click();
+  await page.getByRole("dialog").getByRole("textbox", { name: "Message" }).fill("Read the error first");
+  await page.getByRole("dialog").getByRole("button", { name: "Send" }).click();
+  await eventually(async () => (await worker.receive()).map(({ content }) => content)).toContain(
+    "Read the error first",
+  );
+  await page.getByRole("dialog").waitFor({ state: "detached" });
+  await line.getByRole("link", { name: /^score/ }).focus();
+  await page.keyboard.press("a");
+  await line.getByText(/^seen by /).waitFor();
+  await line.getByRole("button", { name: "Stop" }).click();
+  await page.getByRole("alertdialog").getByRole("button", { name: "Terminate" }).click();
+  await line.getByRole("button", { name: "Steer" }).waitFor({ state: "detached" });
+  const client = createClient({ baseUrl: product.url, token: ADMIN_TOKEN });
+  expect(await client.getSandbox({ params: { sandbox_id: worker.created.id } })).toMatchObject({ state: "terminated" });
+});
+
 test("a verdict has a page: the events it cites, and what the word to the agent changed", async ({ page, product }) => {
   const worker = await product.startWorker({ prompt: "Wanders off" });
   await worker.post(say("I rewrite the build."), say("I go back to the parser."));

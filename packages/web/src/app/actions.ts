@@ -3,7 +3,7 @@ export interface Action {
   /** As shown; a capital letter means Shift, `Mod` is Control or Command. Keys of a sequence are separated by a blank. */
   readonly keys: string;
   readonly label: string;
-  readonly scope: "Everywhere" | "Sandboxes" | "Tasks" | "A run" | "Changes" | "Replay";
+  readonly scope: "Everywhere" | "Sandboxes" | "Tasks" | "A run" | "Changes" | "Replay" | "Monitor";
 }
 
 export const ACTIONS = {
@@ -82,6 +82,7 @@ export const ACTIONS = {
   errorOn: { keys: "x", label: "Next error", scope: "Replay" },
   slower: { keys: ",", label: "Play slower", scope: "Replay" },
   faster: { keys: ".", label: "Play faster", scope: "Replay" },
+  acknowledge: { keys: "a", label: "Acknowledge the selected anomaly", scope: "Monitor" },
 } as const satisfies Record<string, Action>;
 
 export type ActionName = keyof typeof ACTIONS;

@@ -3,12 +3,13 @@ import { useQuery } from "@tanstack/react-query";
 import { Section } from "../pages/section.tsx";
 import { Listing } from "../ui/listing.tsx";
 import { Empty } from "../ui/empty.tsx";
-import { AnomalyLine } from "./anomaly-line.tsx";
+import { AnomalyLine, useAcknowledgeKey } from "./anomaly-line.tsx";
 import { useTitles } from "./evidence.tsx";
 import { anomaliesQuery } from "./queries.ts";
 
 export function AnomaliesTab() {
   const titles = useTitles();
+  useAcknowledgeKey();
   const anomalies = useQuery(anomaliesQuery);
   return (
     <Section title="Of the last seven days">

@@ -3,13 +3,16 @@ import type { Anomaly } from "@drover/contract";
 import { useMutation } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { Check } from "lucide-react";
+import { useKeys } from "../app/keys.ts";
 import { client } from "../data/client.ts";
 import { formatAge, formatDay, plural } from "../data/format.ts";
 import { useNow } from "../data/now.ts";
 import { queryClient } from "../data/queries.ts";
 import { useMay } from "../data/use-may.ts";
 import { Button } from "../ui/button.tsx";
+import { Kbd } from "../ui/kbd.tsx";
 import { notify } from "../ui/notify.ts";
+import { ActOnRun } from "./act-on-run.tsx";
 import { SandboxName, type Titles } from "./evidence.tsx";
 import { SeverityBadge } from "./words.tsx";
 
@@ -45,9 +48,21 @@ export function AnomalyLine({ anomaly, titles }: { readonly anomaly: Anomaly; re
       >
         {formatAge(now - Date.parse(anomaly.created_at))}
       </time>
+      <ActOnRun sandboxId={anomaly.sandbox_id} />
       <Seen anomaly={anomaly} />
     </article>
   );
+}
+
+/** The key acknowledges the anomaly that has the focus; on a page of one, that one. */
+export function useAcknowledgeKey(page?: string): void {
+  useKeys({
+    acknowledge: () => {
+      const focused = document.activeElement?.closest("[data-anomaly]");
+      const chosen = focused ?? (page === undefined ? null : document.querySelector(page));
+      chosen?.querySelector<HTMLElement>("[data-seen]")?.click();
+    },
+  });
 }
 
 /** Who has seen it, or the button that says so. */
@@ -66,8 +81,8 @@ export function Seen({ anomaly }: { readonly anomaly: Anomaly }) {
     );
   return (
     mayOperate && (
-      <Button size="small" disabled={acknowledge.isPending} onClick={() => acknowledge.mutate()}>
-        <Check size={13} /> Seen
+      <Button data-seen size="small" disabled={acknowledge.isPending} onClick={() => acknowledge.mutate()}>
+        <Check size={13} /> Seen <Kbd action="acknowledge" />
       </Button>
     )
   );

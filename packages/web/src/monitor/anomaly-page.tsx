@@ -7,7 +7,8 @@ import { useNow } from "../data/now.ts";
 import { Section } from "../pages/section.tsx";
 import { Empty } from "../ui/empty.tsx";
 import { Listing } from "../ui/listing.tsx";
-import { ANOMALY_PARTS, AnomalyLine, Seen } from "./anomaly-line.tsx";
+import { ANOMALY_PARTS, AnomalyLine, Seen, useAcknowledgeKey } from "./anomaly-line.tsx";
+import { ActOnRun } from "./act-on-run.tsx";
 import { SandboxName, useTitles, type Titles } from "./evidence.tsx";
 import { InterventionLine } from "./intervention-line.tsx";
 import { OneFinding } from "./one-finding.tsx";
@@ -47,14 +48,16 @@ interface AboutProps {
 
 function Found({ anomaly, titles }: AboutProps) {
   const now = useNow();
+  useAcknowledgeKey("[data-found]");
   return (
     <>
-      <header className="flex flex-col gap-2">
+      <header data-found className="flex flex-col gap-2">
         <div className="flex flex-wrap items-center gap-x-4 gap-y-2">
           <h1 className="min-w-0 flex-1 basis-80 text-xl font-semibold tracking-tight break-words">
             <SandboxName id={anomaly.sandbox_id} titles={titles} /> stands out
           </h1>
           <SeverityBadge severity={anomaly.severity} />
+          <ActOnRun sandboxId={anomaly.sandbox_id} />
           <Seen anomaly={anomaly} />
         </div>
         <p className="text-xs text-ink-3">

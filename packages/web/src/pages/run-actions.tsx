@@ -64,7 +64,12 @@ function Resume({ sandbox }: { readonly sandbox: Sandbox }) {
   return <Action name="Resume" icon={Play} isBusy={resume.isPending} onClick={() => resume.mutate()} />;
 }
 
-function Terminate({ sandbox }: { readonly sandbox: Sandbox }) {
+interface TerminateProps {
+  readonly sandbox: Sandbox;
+  readonly name?: string;
+}
+
+export function Terminate({ sandbox, name = "Terminate" }: TerminateProps) {
   const [isAsking, setAsking] = useState(false);
   const terminate = useMutation({
     mutationFn: () => client.terminateSandbox({ params: { sandbox_id: sandbox.id } }),
@@ -76,7 +81,7 @@ function Terminate({ sandbox }: { readonly sandbox: Sandbox }) {
   });
   return (
     <>
-      <Action name="Terminate" icon={CircleStop} isBusy={terminate.isPending} onClick={() => setAsking(true)} />
+      <Action name={name} icon={CircleStop} isBusy={terminate.isPending} onClick={() => setAsking(true)} />
       <Confirm
         isOpen={isAsking}
         onClose={() => setAsking(false)}
