@@ -183,6 +183,11 @@ test("a task that runs shows its attempt and leads to its sandbox", async ({ pag
   await eventually(() => atWork.textContent()).not.toBe("its sandbox");
   expect((await atWork.textContent())?.length).toBeGreaterThan(0);
   expect(await findViolations(page)).toEqual([]);
+  await running.getByRole("link", { name: "Say hello", exact: true }).focus();
+  await page.keyboard.press("]");
+  await page.getByRole("alertdialog").waitFor();
+  await page.keyboard.press("Escape");
+  await page.getByRole("alertdialog").waitFor({ state: "detached" });
   await running.getByRole("combobox", { name: "Move Say hello" }).selectOption("cancelled");
   // Somebody is at work on it: that is asked about.
   await page.getByRole("alertdialog").getByRole("button", { name: "Cancel task" }).click();
@@ -194,6 +199,10 @@ test("a task that runs shows its attempt and leads to its sandbox", async ({ pag
   await page.route(retries, (route) => route.fulfill({ status: 409, json: { title: "too late" } }));
   await page.getByRole("button", { name: "Undo" }).click();
   await page.getByText(/^Not moved: /).waitFor();
+  await failed.getByRole("link", { name: "Say hello", exact: true }).focus();
+  const asked = page.waitForRequest(retries);
+  await page.keyboard.press("[");
+  await asked;
   await page.unroute(retries);
   await failed.getByRole("combobox", { name: "Move Say hello" }).selectOption("pending");
   await failed.waitFor({ state: "detached" });

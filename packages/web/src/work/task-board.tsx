@@ -4,6 +4,7 @@ import { useMutation, useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { Boxes, CornerDownRight } from "lucide-react";
 import { useMemo, useState } from "react";
+import { useKeys } from "../app/keys.ts";
 import { client } from "../data/client.ts";
 import { toMoves, useFleet } from "../data/fleet.ts";
 import { formatAge, formatCount } from "../data/format.ts";
@@ -29,6 +30,13 @@ interface TaskBoardProps {
 }
 
 export function TaskBoard({ tasks, mayMove }: TaskBoardProps) {
+  const { asked, setAsked, send, move } = useMoves();
+  const step = (to: To) => {
+    const id = document.activeElement?.closest<HTMLElement>("[data-task]")?.dataset["task"];
+    const task = tasks.find((one) => one.id === id);
+    if (mayMove && task !== undefined && pickMove(task) === to && !send.isPending) move(task, to);
+  };
+  useKeys({ moveForth: () => step("cancelled"), moveBack: () => step("pending") });
   const byId = useMemo(() => new Map(tasks.map((task) => [task.id, task])), [tasks]);
   return (
     <div
@@ -54,7 +62,8 @@ export function TaskBoard({ tasks, mayMove }: TaskBoardProps) {
                 <TaskCard
                   key={task.id}
                   task={task}
-                  mayMove={mayMove}
+                  isMoving={send.isPending && send.variables.task.id === task.id}
+                  onMove={mayMove ? (to) => move(task, to) : undefined}
                   waitsFor={task.dependencies.depends_on.flatMap((id) => {
                     const other = byId.get(id);
                     return other === undefined || DONE.has(other.status) ? [] : [other.title];
@@ -65,17 +74,27 @@ export function TaskBoard({ tasks, mayMove }: TaskBoardProps) {
           </section>
         );
       })}
+      {asked !== undefined && (
+        <CancelTask
+          task={asked}
+          isOpen
+          onClose={() => setAsked(undefined)}
+          onConfirm={() => send.mutate({ task: asked, to: "cancelled" })}
+        />
+      )}
     </div>
   );
 }
 
 interface TaskCardProps {
   readonly task: Task;
-  readonly mayMove: boolean;
+  readonly isMoving: boolean;
+  /** Absent for whoever may only look. */
+  readonly onMove: ((to: To) => void) | undefined;
   readonly waitsFor: readonly string[];
 }
 
-function TaskCard({ task, mayMove, waitsFor }: TaskCardProps) {
+function TaskCard({ task, isMoving, onMove, waitsFor }: TaskCardProps) {
   const now = useNow();
   const isOver = ENDED_TASK_STATES.has(task.status);
   return (
@@ -110,7 +129,7 @@ function TaskCard({ task, mayMove, waitsFor }: TaskCardProps) {
       <div className="flex h-7 items-center gap-2 text-xs text-ink-3 tabular-nums">
         <time dateTime={task.updated_at}>{formatAge(now - Date.parse(task.updated_at))}</time>
         <span className="flex-1" />
-        {mayMove && <Move task={task} />}
+        {onMove !== undefined && <Move task={task} isMoving={isMoving} onMove={onMove} />}
       </div>
     </li>
   );
@@ -134,47 +153,52 @@ function AtWork({ sandboxId }: { readonly sandboxId: string }) {
   );
 }
 
+type To = "pending" | "cancelled";
+
 /** Where a person may move it: back to the beginning, or out. */
-function Move({ task }: { readonly task: Task }) {
-  const params = { task_id: task.id };
-  const move = useMutation({
-    mutationFn: async (to: "pending" | "cancelled"): Promise<void> => {
+function pickMove({ status }: Task): To | undefined {
+  if (status === "failed" || status === "cancelled") return "pending";
+  return ENDED_TASK_STATES.has(status) ? undefined : "cancelled";
+}
+
+function useMoves() {
+  const [asked, setAsked] = useState<Task>();
+  const send = useMutation({
+    mutationFn: async ({ task, to }: { readonly task: Task; readonly to: To }): Promise<void> => {
+      const params = { task_id: task.id };
       await (to === "pending" ? client.retryTask({ params }) : client.cancelTask({ params }));
     },
-    onSuccess: (_, to) => {
+    onSuccess: (_, { task, to }) => {
       void queryClient.invalidateQueries({ queryKey: ["work"] });
-      if (to === "cancelled") notify.undoable(`Cancelled: ${task.title}`, () => move.mutate("pending"));
+      if (to === "cancelled") notify.undoable(`Cancelled: ${task.title}`, () => send.mutate({ task, to: "pending" }));
     },
     onError: (error) => notify.bad(`Not moved: ${error.message}`),
   });
-  const [isAsking, setAsking] = useState(false);
-  const isEnded = ENDED_TASK_STATES.has(task.status);
-  const mayRetry = task.status === "failed" || task.status === "cancelled";
-  if (isEnded && !mayRetry) return null;
+  // Work that is under way is not thrown away by a slip of the hand.
+  const move = (task: Task, to: To) =>
+    to === "cancelled" && ACTIVE_TASK_STATES.has(task.status) ? setAsked(task) : send.mutate({ task, to });
+  return { asked, setAsked, send, move };
+}
+
+interface MoveProps {
+  readonly task: Task;
+  readonly isMoving: boolean;
+  readonly onMove: (to: To) => void;
+}
+
+function Move({ task, isMoving, onMove }: MoveProps) {
+  const to = pickMove(task);
+  if (to === undefined) return null;
   return (
-    <>
-      <select
-        aria-label={`Move ${task.title}`}
-        value=""
-        disabled={move.isPending}
-        onChange={(event) => {
-          const { value } = event.target;
-          // Work that is under way is not thrown away by a slip in a menu.
-          if (value === "cancelled" && ACTIVE_TASK_STATES.has(task.status)) setAsking(true);
-          else if (value === "pending" || value === "cancelled") move.mutate(value);
-        }}
-        className="relative z-10 h-7 w-20 rounded-md border border-line-strong bg-raised px-1 text-xs text-ink-2 opacity-0 group-hover:opacity-100 focus-visible:opacity-100 max-md:h-9 max-md:opacity-100"
-      >
-        <option value="">Move…</option>
-        {mayRetry && <option value="pending">to pending (retry)</option>}
-        {!isEnded && <option value="cancelled">to failed (cancel)</option>}
-      </select>
-      <CancelTask
-        task={task}
-        isOpen={isAsking}
-        onClose={() => setAsking(false)}
-        onConfirm={() => move.mutate("cancelled")}
-      />
-    </>
+    <select
+      aria-label={`Move ${task.title}`}
+      value=""
+      disabled={isMoving}
+      onChange={(event) => event.target.value === to && onMove(to)}
+      className="relative z-10 h-7 w-20 rounded-md border border-line-strong bg-raised px-1 text-xs text-ink-2 opacity-0 group-hover:opacity-100 focus-visible:opacity-100 max-md:h-9 max-md:opacity-100"
+    >
+      <option value="">Move…</option>
+      <option value={to}>{to === "pending" ? "to pending (retry)" : "to failed (cancel)"}</option>
+    </select>
   );
 }
