@@ -24,7 +24,8 @@ async function seeApart(): Promise<number> {
   await builder.stop();
   await using engine = await startDockerd(scratch, "apart");
   const inside = ["nsenter", `--net=/proc/${engine.pid}/ns/net`, process.execPath, FACTS];
-  return runVisible(inside, { ...env, DOCKER_HOST: engine.host });
+  // Awaited here: the engine ends with this function.
+  return await runVisible(inside, { ...env, DOCKER_HOST: engine.host });
 }
 
 async function seeInEngine(): Promise<number> {
