@@ -11,12 +11,12 @@ const SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bi
 const FIX = "sudo apt-get install --no-install-recommends docker.io, and run this as root";
 
 /** `none`: containers have the machine's network or none at all. `apart`: the engine stands in a network of its own, where it makes networks
- *  for containers and nothing leads outside; the machine's rules and ports stay as they are. */
+ *  for containers and nothing leads outside; the machine's rules, ports and mounts stay as they are. */
 export type Network = "none" | "apart";
 
 const COMMANDS: Readonly<Record<Network, readonly string[]>> = {
   none: ["dockerd", "--bridge=none", "--iptables=false", "--ip6tables=false", "--ip-forward=false"],
-  apart: ["unshare", "--net", "sh", "-c", 'ip link set lo up && exec dockerd "$@"', "dockerd"],
+  apart: ["unshare", "--net", "--mount", "sh", "-c", 'ip link set lo up && exec dockerd "$@"', "dockerd"],
 };
 
 export interface Dockerd extends AsyncDisposable {
