@@ -20,7 +20,7 @@ const CONTAINERS = [
 const PROCESSES = [
   "packages/server/src/adapters/{sandbox-*,postgres-*,checkpoint-git}.test.ts",
   "packages/server/src/adapters/local/*.test.ts",
-  "packages/server/src/app/{branch-workflow,claim-tasks,dispatch-tasks,fill-workspace,follow-tasks,govern-egress,inside-sandbox,merge-task,pause-sandbox,prune-sandboxes,read-ticket,replace-lost,work-gates}.test.ts",
+  "packages/server/src/app/{branch-workflow,claim-tasks,dispatch-tasks,fill-workspace,follow-tasks,govern-egress,inside-sandbox,merge-task,pause-sandbox,provision-sandboxes,prune-sandboxes,read-ticket,replace-lost,work-gates}.test.ts",
   "packages/server/src/http/{agent-events,preview,pty-socket,git-endpoint,github-webhook,mcp,replicas}.test.ts",
   "packages/server/src/adapters/git-*.test.ts",
   "packages/worker/src/{continuous,crash,watch-workspace}.test.ts",
@@ -79,7 +79,7 @@ const KINDS: readonly Kind[] = [
     atOnce: 2,
     shareModules: true,
   },
-  { name: "containers", include: CONTAINERS, testSeconds: 180, hookSeconds: 180, turn: 2, atOnce: 1 },
+  { name: "containers", include: CONTAINERS, testSeconds: 180, hookSeconds: 180, turn: 2, atOnce: 2 },
   {
     name: "e2e",
     include: ["packages/testkit/src/e2e/**/*.test.ts"],

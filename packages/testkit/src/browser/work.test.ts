@@ -148,10 +148,12 @@ test("a task that runs shows its attempt and leads to its sandbox", async ({ pag
   complaints.allow(/status of 409/);
   const client = connect(product);
   const ticket = await client.createTicket({ body: { title: "Runs by itself", force_create: true } });
+  // A second try finds the first one's task beside its own.
+  const title = `Say hello ${ticket.id}`;
   const task = await client.createTask({
     body: {
       ticket_id: ticket.id,
-      title: "Say hello",
+      title,
       execution_config: {
         force_execute: true,
         provider: "local",
@@ -162,7 +164,7 @@ test("a task that runs shows its attempt and leads to its sandbox", async ({ pag
   });
   // An address from before leads to where the page is now, with what it asked for.
   await page.goto(`${product.url}/work?view=tasks&project=${ticket.project_id}`);
-  await page.getByRole("list", { name: "Tasks" }).getByRole("link", { name: "Say hello" }).waitFor();
+  await page.getByRole("list", { name: "Tasks" }).getByRole("link", { name: title }).waitFor();
   expect(page.url()).toBe(`${product.url}/tasks?view=list&project=${ticket.project_id}`);
   await page.goto(`${product.url}/work/tickets/${ticket.id}`);
   await page.getByRole("heading", { name: "Runs by itself" }).waitFor();
@@ -178,20 +180,20 @@ test("a task that runs shows its attempt and leads to its sandbox", async ({ pag
   // On the board of tasks it stands where it is, with what its agent does; a person may take it out and put it back.
   await page.goto(`${product.url}/tasks`);
   await page.getByRole("radio", { name: "Tasks", exact: true }).check();
-  const running = page.locator("[data-column=Running] [data-task]", { hasText: "Say hello" });
+  const running = page.locator("[data-column=Running] [data-task]", { hasText: title });
   const atWork = running.locator('a[href^="/sandboxes/"]');
   await eventually(() => atWork.textContent()).not.toBe("its sandbox");
   expect((await atWork.textContent())?.length).toBeGreaterThan(0);
   expect(await findViolations(page)).toEqual([]);
-  await running.getByRole("link", { name: "Say hello", exact: true }).focus();
+  await running.getByRole("link", { name: title, exact: true }).focus();
   await page.keyboard.press("]");
   await page.getByRole("alertdialog").waitFor();
   await page.keyboard.press("Escape");
   await page.getByRole("alertdialog").waitFor({ state: "detached" });
-  await running.getByRole("combobox", { name: "Move Say hello" }).selectOption("cancelled");
+  await running.getByRole("combobox", { name: `Move ${title}` }).selectOption("cancelled");
   // Somebody is at work on it: that is asked about.
   await page.getByRole("alertdialog").getByRole("button", { name: "Cancel task" }).click();
-  const failed = page.locator("[data-column=Failed] [data-task]", { hasText: "Say hello" });
+  const failed = page.locator("[data-column=Failed] [data-task]", { hasText: title });
   await failed.waitFor();
   expect(page.url()).toContain("of=tasks");
   // What cannot be taken back any more says so.
@@ -199,12 +201,12 @@ test("a task that runs shows its attempt and leads to its sandbox", async ({ pag
   await page.route(retries, (route) => route.fulfill({ status: 409, json: { title: "too late" } }));
   await page.getByRole("button", { name: "Undo" }).click();
   await page.getByText(/^Not moved: /).waitFor();
-  await failed.getByRole("link", { name: "Say hello", exact: true }).focus();
-  const asked = page.waitForRequest(retries);
+  await failed.getByRole("link", { name: title, exact: true }).focus();
+  const refused = page.waitForResponse(retries);
   await page.keyboard.press("[");
-  await asked;
+  await refused;
   await page.unroute(retries);
-  await failed.getByRole("combobox", { name: "Move Say hello" }).selectOption("pending");
+  await failed.getByRole("combobox", { name: `Move ${title}` }).selectOption("pending");
   await failed.waitFor({ state: "detached" });
 });
 
