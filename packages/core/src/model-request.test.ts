@@ -12,6 +12,8 @@ test.for(["\n", "\r\n"])(
     expect(filter.take(said)).toBe(said);
     expect(filter.take(used.slice(0, 20))).toBe("");
     expect(filter.take(used.slice(20) + said + done)).toBe(said + done);
+    const coming = said.replace("}]}", '}],"usage":null}').replace("hi", '\\",\\"usage\\":null}');
+    expect(filter.take(coming)).toBe(coming.replace(',"usage":null}', "}"));
     expect(filter.take("data: half")).toBe("");
     expect(filter.end()).toBe("data: half");
   },

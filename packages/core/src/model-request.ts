@@ -25,16 +25,27 @@ function readMaxTokens(dialect: ModelDialect, body: RequestBody): number | undef
   return typeof found === "number" && found > 0 ? found : undefined;
 }
 
-/** Undefined when no model is named. */
+const isOtherSpelling = (name: string) => name !== "model" && name.toLowerCase() === "model";
+
+/** Undefined when no model is named, or one in a way that some vendors read and others do not. */
 export function readModelRequest(route: ModelRoute, body: RequestBody): ModelRequest | undefined {
   const model = route.model ?? body["model"];
   if (typeof model !== "string" || model === "" || model.length > MODEL_LIMIT) return undefined;
+  if (Object.keys(body).some(isOtherSpelling)) return undefined;
   return {
     model,
     isStream: route.isStream ?? body["stream"] === true,
     maxOutputTokens: readMaxTokens(route.dialect, body),
   };
 }
+
+/** False for JSON that may name its model twice: who keeps the first of two equal names reads another one than we did. */
+export const hasOneReading = (json: string): boolean =>
+  !/\\u00[4-7]/i.test(json) && (json.match(/"model"\s*:/g)?.length ?? 0) < 2;
+
+/** Asked to be worked on after the answer: what that takes would pass nobody here. */
+export const isLeftRunning = (route: ModelRoute, body: RequestBody): boolean =>
+  route.dialect === "responses" && body["background"] === true;
 
 /** Chat completions tell their usage in a stream only when asked to. */
 export const needsUsage = (route: ModelRoute, body: RequestBody): boolean =>
@@ -51,7 +62,11 @@ export const askForUsage = (body: RequestBody): RequestBody => ({
 /** Some servers end lines with carriage returns, too. */
 const EVENT_ENDS = ["\n\n", "\n\r\n"] as const;
 
-/** Takes out of a stream the chunk with the usage that the agent did not ask for; the rest passes unchanged, event by event. */
+/** Of streams that tell their usage at the end, until then. In texts its quotes stand escaped. */
+const USAGE_TO_COME = /,\s*"usage"\s*:\s*null(?=\s*[,}])/;
+
+/** Takes out of a stream the usage that the agent did not ask for: the chunk with it, and that it is to come; the rest passes unchanged,
+ *  event by event. */
 export function createUsageFilter(): { take(text: string): string; end(): string } {
   let pending = "";
   const isUsage = (event: string) => /"choices"\s*:\s*\[\s*\]/.test(event) && event.includes('"usage"');
@@ -66,6 +81,7 @@ export function createUsageFilter(): { take(text: string): string; end(): string
       return whole
         .split(/(?<=\n\r?\n)/)
         .filter((event) => !isUsage(event))
+        .map((event) => event.replace(USAGE_TO_COME, ""))
         .join("");
     },
     end: () => {

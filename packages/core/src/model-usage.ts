@@ -109,6 +109,9 @@ const TELLING: Readonly<Record<ModelDialect, RegExp>> = {
   gemini: /"usageMetadata"|"finishReason"/,
 };
 
+/** Their events name the usage beside every piece of text: as far as it came, or as null. */
+const ALWAYS_TELLING: ReadonlySet<ModelDialect> = new Set(["chat", "gemini"]);
+
 /** Texts in events that add to the answer. */
 const SAID = /"(?:text|thinking|partial_json|delta|content|arguments|reasoning_content)"\s*:\s*"((?:[^"\\]|\\.)*)"/g;
 
@@ -153,7 +156,7 @@ export function createUsageMeter(dialect: ModelDialect, isStream: boolean): Usag
     if (data === "[DONE]") return void (isLast = true);
     const event = parseFields(data);
     if (event !== undefined) learn(event);
-    if (dialect === "gemini") said += countSaid(data);
+    if (ALWAYS_TELLING.has(dialect)) said += countSaid(data);
   };
 
   const keep = (text: string) => {

@@ -1,6 +1,8 @@
 /** One call of a model, from an agent, or the server itself, to a vendor and back: checked, reserved, passed on as it comes, metered, settled. */
 import {
   askForUsage,
+  hasOneReading,
+  isLeftRunning,
   isModelAllowed,
   needsUsage,
   readModelRequest,
@@ -44,6 +46,8 @@ export interface ModelReply {
 function parseRequest(deps: Deps, route: ModelRoute, body: RequestBody): ModelRequest {
   const request = readModelRequest(route, body);
   if (request === undefined) throw new AppError("request.invalid", "the request names no model");
+  if (isLeftRunning(route, body))
+    throw new AppError("request.invalid", "the gateway passes no answers in the background: nobody would meter them");
   if (!isModelAllowed(deps.config.modelAllow, request.model))
     throw new AppError("model.not_allowed", `${request.model} is not among the allowed models (DROVER_MODEL_ALLOW)`);
   return request;
@@ -106,7 +110,8 @@ async function exchange(
   signal: AbortSignal,
 ): Promise<ModelReply> {
   const isUsageAsked = needsUsage(call.route, body);
-  const bytes = isUsageAsked ? Buffer.from(JSON.stringify(askForUsage(body))) : call.bytes;
+  const isRewritten = isUsageAsked || !hasOneReading(call.bytes.toString("latin1"));
+  const bytes = isRewritten ? Buffer.from(JSON.stringify(isUsageAsked ? askForUsage(body) : body)) : call.bytes;
   const release = () => deps.models.track(releaseCall(deps, plan));
   const answer = await send(subject, call, connection, bytes, signal).catch(async (error: unknown) => {
     // Expected: the vendor is away, or the agent hung up. Nothing was used.

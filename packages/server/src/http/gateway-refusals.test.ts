@@ -98,6 +98,7 @@ test.for([
   ["no model", '{"messages":[]}', 422],
   ["a model that is none", '{"model":{"a":1}}', 422],
   ["a model that is not allowed", '{"model":"o3-pro"}', 403],
+  ["a model in two spellings", '{"model":"claude-x","Model":"o3-pro"}', 422],
   ["nested without end", `{"model":"claude-x","messages":${"[".repeat(50_000)}${"]".repeat(50_000)}}`, 422],
   ["more than the limit", JSON.stringify({ model: "claude-x", messages: "x".repeat(1024 * 1024) }), 413],
 ] as const)("a body that is %s is refused and reaches nobody", async ([, raw, status], { server, model, sandbox }) => {
@@ -106,6 +107,30 @@ test.for([
   expect(answer).toMatchObject({ status });
   expect(answer.body.error.message).toMatch(/^Drover: /);
   expect(model.calls.length).toBe(before);
+});
+
+test("a model that is named twice is named once to the vendor, as it was judged", async ({
+  server,
+  model,
+  sandbox,
+}) => {
+  model.setScript(() => ({ text: "ok" }));
+  for (const name of ["model", "mod\\u0065l"]) {
+    const n = model.requests.length + 1;
+    const raw = `{"${name}":"o3-pro","model":"claude-x","messages":[]}`;
+    expect((await server.call("POST", MESSAGES, { token: sandbox.token, raw })).status).toBe(200);
+    expect((await model.nthRequest(n)).headers["content-length"]).toBe(
+      String('{"model":"claude-x","messages":[]}'.length),
+    );
+  }
+});
+
+test("an answer in the background, which nobody would meter, is refused", async ({ server, sandbox }) => {
+  const answer = await server.call("POST", "/gateway/openai/v1/responses", {
+    token: sandbox.token,
+    body: { model: "gpt-5", input: "hi", background: true },
+  });
+  expect(answer).toMatchObject({ status: 422, body: { error: { message: /background/ } } });
 });
 
 test("a huge body without a length is cut off at the limit", async ({ server, sandbox }) => {

@@ -21,8 +21,9 @@ export function speakChat(turn: SpokenTurn, { model, newId }: Speaker): Spoken {
     function: { name: tool.name, arguments: JSON.stringify(tool.input) },
   }));
   const finish_reason = calls.length > 0 ? "tool_calls" : "stop";
-  const chunk = (choices: readonly object[], extra: object = {}): Frame => ({
-    data: { id, object: "chat.completion.chunk", created, model, choices, ...extra },
+  /** Who asks for usage is told it last, and null before. */
+  const chunk = (choices: readonly object[], told: object | null = null): Frame => ({
+    data: { id, object: "chat.completion.chunk", created, model, choices, usage: told },
   });
   const delta = (value: object, reason: string | null = null) =>
     chunk([{ index: 0, delta: value, finish_reason: reason }]);
@@ -54,6 +55,6 @@ export function speakChat(turn: SpokenTurn, { model, newId }: Speaker): Spoken {
         delta({ tool_calls: [{ index, function: { arguments: call.function.arguments } }] }),
       ]),
     ],
-    ending: [delta({}, finish_reason), chunk([], { usage }), { data: DONE }],
+    ending: [delta({}, finish_reason), chunk([], usage), { data: DONE }],
   };
 }
