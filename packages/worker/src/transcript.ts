@@ -9,8 +9,8 @@ import type { Log } from "./log.ts";
 import type { Outbox } from "./outbox.ts";
 
 const EVERY_MS = 1_000;
-/** A directory is saved as a whole, so more rarely. */
-const DIRECTORY_EVERY = 30;
+/** A directory is saved as a whole: while the agent works, the more rarely the more there is. */
+const DIRECTORY_LOOKS = { fewest: 2, most: 30, bytesEach: 16 * 1024 };
 const PIECE_BYTES = 8 * 1024 * 1024;
 const DIRECTORY_BYTES = 48 * 1024 * 1024;
 const MARK_CHARACTERS = 100_000;
@@ -24,8 +24,8 @@ export interface TranscriptParts {
   readonly log: Log;
 }
 
-/** `quick`: only what is cheap to look at; `running`: the agent writes meanwhile; `still`: a turn is over. */
-type Look = "quick" | "running" | "still";
+/** `running`: the agent writes meanwhile; `still`: a turn is over. */
+type Look = "running" | "still";
 
 export interface Transcript {
   /** What is new since the last time; nothing when nothing is. Never throws. */
@@ -51,6 +51,8 @@ export function openTranscript(parts: TranscriptParts): Transcript {
   const { runtime, order } = parts;
   let last: Promise<unknown> = Promise.resolve();
   let saved = { path: "", bytes: 0, head: "", seen: "" };
+  /** Looks at a directory at work that are passed over. */
+  let resting = 0;
 
   const readPiece = async (path: string, from: number, to: number) => {
     const file = await open(path, "r");
@@ -83,13 +85,18 @@ export function openTranscript(parts: TranscriptParts): Transcript {
   };
 
   const saveDirectory = async (turn: number, sessionId: string, path: string, look: Look) => {
+    const { fewest, most, bytesEach } = DIRECTORY_LOOKS;
+    if (look === "running" && (resting -= 1) > 0) return [];
+    resting = most;
     const names = await listFiles(path);
     // Files of a database fit together only while nobody writes.
     if (look === "running" && names.some((name) => name.endsWith("-wal"))) return [];
     const abouts = await Promise.all(names.map((name) => stat(join(path, name))));
+    const size = abouts.reduce((sum, about) => sum + about.size, 0);
+    resting = Math.min(most, Math.max(fewest, Math.round(size / bytesEach)));
     const seen = names.map((name, index) => `${name} ${abouts[index]?.size} ${abouts[index]?.mtimeMs}`).join("\n");
     if (saved.path === path && saved.seen === seen) return [];
-    if (abouts.reduce((sum, about) => sum + about.size, 0) > DIRECTORY_BYTES) return [];
+    if (size > DIRECTORY_BYTES) return [];
     const files: Record<string, string> = {};
     for (const name of names) files[name] = (await readFile(join(path, name))).toString("base64");
     const bytes = Buffer.from(JSON.stringify(files));
@@ -104,7 +111,7 @@ export function openTranscript(parts: TranscriptParts): Transcript {
     if (sessionId === undefined || path === undefined) return [];
     const about = await stat(path).catch(() => undefined); // the agent has written nothing yet
     if (about?.isFile() === true) return saveFile(turn, sessionId, path, about.size);
-    return about?.isDirectory() === true && look !== "quick" ? saveDirectory(turn, sessionId, path, look) : [];
+    return about?.isDirectory() === true ? saveDirectory(turn, sessionId, path, look) : [];
   };
 
   return {
@@ -134,9 +141,9 @@ export function startSaving(
   signal: AbortSignal,
 ): { readonly done: Promise<void> } {
   const run = async () => {
-    for (let looks = 1; !signal.aborted; looks += 1) {
+    while (!signal.aborted) {
       await clock.sleep(EVERY_MS, signal);
-      const events = await transcript.save(getTurn(), looks % DIRECTORY_EVERY === 0 ? "running" : "quick");
+      const events = await transcript.save(getTurn(), "running");
       if (events.length === 0) continue;
       const recorded = events.map((event) => ({
         ...event,

@@ -72,7 +72,8 @@ export async function toSdkOptions(order: WorkOrder): Promise<Fixed> {
     env: await toEnv(order),
     permissionMode: order.permissionMode,
     ...(isBypassed ? { allowDangerouslySkipPermissions: true } : {}),
-    settingSources: order.skills ? (order.settingSources ?? ["project"]) : [],
+    settingSources: order.settingSources ?? ["project"],
+    ...(order.skills ? {} : { skills: [] }),
     systemPrompt:
       order.systemPrompt === null
         ? {

@@ -37,6 +37,8 @@ export interface SdkOptions {
   readonly env: Readonly<Record<string, string>>;
   readonly permissionMode: string;
   readonly settingSources: readonly string[];
+  /** Those that are offered; all that are found unless told. */
+  readonly skills?: readonly string[];
   readonly systemPrompt: string | { readonly type: "preset"; readonly preset: "claude_code"; readonly append?: string };
   readonly hooks: Readonly<Record<string, readonly HookMatcher[]>>;
   readonly canUseTool: (
