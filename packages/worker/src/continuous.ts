@@ -190,6 +190,7 @@ async function* iterate(
             git_status: {
               is_clean: finding?.is_clean,
               is_pushed: finding?.is_pushed,
+              has_pr: null,
               branch_name: finding?.branch_name,
             },
           }),

@@ -9,6 +9,7 @@ import type { Notes } from "./outbox-log.ts";
 import type { Outbox } from "./outbox.ts";
 import { toProcessing } from "./agents/heard.ts";
 import { createBoundaries } from "./boundary.ts";
+import { fillEvent } from "./fill-event.ts";
 import type { Transcript } from "./transcript.ts";
 import { CHECKPOINT_NOTE, toCheckpointNote } from "./watch-workspace.ts";
 
@@ -99,7 +100,7 @@ export function startAgent(
       const at = boundaries.follow(event);
       if (at !== undefined) events.push(...(await parts.atBoundary(at)));
       if (at?.kind === "turn") isTurnOver = true;
-      events.push(...(await addTo(event)));
+      events.push(...(await addTo(event)).map(fillEvent));
     }
     const isChanged = events.some(({ event_type }) => event_type === "workspace.checkpoint");
     if (isTurnOver) events.push(...(await parts.transcript.save(turn, "still")));

@@ -41,6 +41,7 @@ export async function toFileEdited(
       lines_removed: change.linesRemoved,
       diff_preview: toPreview(patch),
       full_diff: change.patch !== undefined && isInline ? patch : null,
+      full_diff_available: change.patch !== undefined,
       full_diff_size: patch.length,
       ...(isInline ? {} : { full_diff_artifact: await keepArtifact(Buffer.from(patch, "utf8")) }),
       ...(change.isBinary ? { is_binary: true } : {}),

@@ -117,6 +117,8 @@ const toStarted = (
     is_resuming: order.mark !== undefined || order.resume !== null,
     resume: order.resume?.how ?? (order.mark === undefined ? null : runtime.capabilities.resume),
     resumed_session_id: order.resume?.sessionId ?? null,
+    // What is gone on with is a copy: the session it is of stays as it was.
+    fork_session: order.resume !== null,
     permission_mode: order.permissionMode,
     capabilities: { ...runtime.capabilities },
   },
@@ -215,7 +217,7 @@ async function work(
   const transcript = openTranscript({ runtime, order, getSessionId, log: parts.log });
   const describeWork = async () => {
     const files = await watch.countChanged();
-    return { branch_name: order.branch, ...(files === null ? {} : { files_changed: files }) };
+    return { branch_name: order.branch, agent_type: runtime.name, ...(files === null ? {} : { files_changed: files }) };
   };
   const { atBoundary } = order;
   const agent = startAgent({ ...common, onOwed: receipts.wake, atBoundary, transcript, describeWork }, session);

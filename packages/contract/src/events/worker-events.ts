@@ -1,4 +1,4 @@
-/** What workers tell of an agent: each type, who of the worker says it, and what it always says beside the turn. */
+/** What workers tell of an agent: each type, who of the worker says it, and what it always says beside the turn; null where nobody knows. */
 import type { EventSource } from "./event.ts";
 
 interface WorkerEvent {
@@ -11,6 +11,8 @@ const worker = (...fields: readonly string[]): WorkerEvent => ({ source: "worker
 
 const CALL = ["tool", "tool_use_id", "input", "event_subtype"];
 const DONE = ["tool", "tool_use_id", "tool_input", "tool_response"];
+/** The server opens the pull request, after the worker's last word on it. */
+const PULL = ["pr_created", "pr_url", "pr_number", "ci_status"];
 const ITERATION = [
   "iteration_num",
   "successful_iterations",
@@ -24,6 +26,7 @@ const ITERATION = [
   "code_committed",
   "code_pushed",
   "files_changed",
+  ...PULL,
 ];
 
 /** What other documents know of an agent and is not here stands in docs/EVENTS.md. */
@@ -37,6 +40,7 @@ export const WORKER_EVENTS: Readonly<Record<string, WorkerEvent>> = {
     "ticket_title",
     "resumed_session_id",
     "is_resuming",
+    "fork_session",
   ),
   "agent.heartbeat": worker("timestamp", "status", "event_count"),
   "agent.system_message": agent("metadata"),
@@ -56,6 +60,7 @@ export const WORKER_EVENTS: Readonly<Record<string, WorkerEvent>> = {
     "lines_removed",
     "diff_preview",
     "full_diff",
+    "full_diff_available",
     "full_diff_size",
   ),
   "agent.subagent_invoked": agent(...CALL, "subagent_type", "subagent_description", "subagent_prompt"),
@@ -102,7 +107,13 @@ export const WORKER_EVENTS: Readonly<Record<string, WorkerEvent>> = {
     "cache_write_tokens",
     "final_output",
     "branch_name",
+    "agent_type",
+    "validation_passed",
+    "tests_passed",
+    "code_committed",
+    "code_pushed",
     "files_changed",
+    ...PULL,
   ),
   "agent.failed": agent("error"),
   "agent.error": agent("error"),

@@ -106,7 +106,7 @@ export function createOpenHandsNarrator(
       result_truncated: text.length > RESULT_CHARACTERS,
       result_full_length: text.length,
       is_error: isError,
-      duration_ms: Math.round(nowMs() - action.startedMs),
+      duration_ms: Math.max(0, Math.round(nowMs() - action.startedMs)),
     });
   };
 

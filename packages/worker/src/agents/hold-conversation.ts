@@ -219,7 +219,7 @@ export function holdConversation(order: WorkOrder, open: OpenConversation, signa
     mark.phase = "idle";
     delete mark.prompt;
     if (outcome.kind === "ended") {
-      const durationMs = Math.round(order.clock.now().getTime() - sinceMs);
+      const durationMs = Math.max(0, Math.round(order.clock.now().getTime() - sinceMs));
       emit([...left, toTurnComplete(running, outcome.end, durationMs), toCompleted(running, outcome.end)]);
     } else if (outcome.kind === "interrupted")
       emit(

@@ -196,7 +196,7 @@ export function createNarrator(getTurn: () => number, clock: Clock): Narrator {
         result_truncated: text.length > RESULT_CHARACTERS,
         result_full_length: text.length,
         is_error: isError || isStopping,
-        duration_ms: Math.round(clock.now().getTime() - open.startedMs),
+        duration_ms: Math.max(0, Math.round(clock.now().getTime() - open.startedMs)),
       }),
     ];
   };
