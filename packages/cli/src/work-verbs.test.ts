@@ -27,12 +27,23 @@ const LONG = "Make the parser twice as fast and explain every change to those wh
 test("a ticket, its tasks and their order", async ({ server }) => {
   expect(await read(server, "ticket", "list", "-q", "nothing is called so")).toBe("There are no such tickets.\n");
   // Forced, because a second try of this test finds the ticket of the first.
-  const ticket = await readJson<Made>(server, "ticket", "create", LONG, "--priority", "HIGH", "--force");
+  const ticket = await readJson<Made>(
+    server,
+    "ticket",
+    "create",
+    LONG,
+    "--priority",
+    "HIGH",
+    "--type",
+    "docs",
+    "--force",
+  );
   const [shown, first] = await Promise.all([
     read(server, "ticket", "show", ticket.id),
     readJson<Made>(server, "task", "create", ticket.id, "measure"),
   ]);
   expect(shown).toContain(ticket.id);
+  expect(shown).toMatch(/^kind +docs$/m);
   expect(shown.replaceAll(/\s+/g, " ")).toContain(LONG);
   const second = await readJson<Made>(server, "task", "create", ticket.id, "rewrite", "--after", first.id);
   const [tickets, tasks, graph, task] = await Promise.all([

@@ -1,7 +1,15 @@
 /** Names of branches and pull requests, by the table, and back. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { isBranchName, parseTicketRef, toPullBody, toPullTitle, toTaskBranch, toTicketBranch } from "./branch-name.ts";
+import {
+  isBranchName,
+  parseTicketRef,
+  toHeadName,
+  toPullBody,
+  toPullTitle,
+  toTaskBranch,
+  toTicketBranch,
+} from "./branch-name.ts";
 
 const id = "0d9e6a52-9a3e-4a5f-8f43-0c2f0b8f6a11";
 
@@ -20,6 +28,10 @@ describe("a ticket's branch", () => {
     ["epic", null, "Grand", `feature/${id}-grand`],
     ["__proto__", null, "Odd", `feature/${id}-odd`],
     [null, null, "Plain", `feature/${id}-plain`],
+    [null, "CRITICAL", "Plain", `hotfix/${id}-plain`],
+    [null, "HIGH", "A bug in the barn", `fix/${id}-a-bug-in-the-barn`],
+    [null, null, "Bugs: none", `fix/${id}-bugs-none`],
+    [null, null, "Debug the bugle", `feature/${id}-debug-the-bugle`],
     ["feature", null, "Calculate the binomial coefficient fast", `feature/${id}-calculate-the-binomial-co`],
     ["feature", null, "Twenty five characters - and", `feature/${id}-twenty-five-characters-an`],
     ["feature", null, "  --Über   die Größe--  ", `feature/${id}-uber-die-groe`],
@@ -88,4 +100,22 @@ test.for([
   ["HEAD", false],
 ] as const)("%s is a branch's name: %s", ([name, is]) => {
   expect(isBranchName(name)).toBe(is);
+});
+
+const toEnd = (owner: string, repo = "sheep") => ({
+  ref: "main",
+  label: `${owner}:main`,
+  repo: { full_name: `${owner}/${repo}` },
+});
+test.for([
+  ["of the repository itself", toEnd("herd"), "main"],
+  ["of a copy", toEnd("stranger"), "stranger/sheep:main"],
+  ["of a copy of the same owner", toEnd("herd", "goats"), "herd/goats:main"],
+  ["of a copy that is gone", { ...toEnd("stranger"), repo: null }, "stranger:main"],
+  ["of a copy and an owner that are gone", { ref: "main", label: null, repo: null }, "unknown:main"],
+  ["of which only the label is told", { ref: "main", label: "stranger:main" }, "stranger:main"],
+  ["of which nothing more is told", { ref: "main" }, "main"],
+] as const)("a head %s", ([, head, name]) => {
+  expect(toHeadName(head, toEnd("herd"))).toBe(name);
+  expect(isBranchName(name)).toBe(!name.includes(":"));
 });

@@ -27,10 +27,18 @@ export interface TicketName {
   readonly priority?: string | null;
 }
 
-const toPrefix = ({ ticket_type: type, priority }: TicketName): string => {
-  const key = (type ?? "feature").trim().toLowerCase();
+const isCritical = ({ priority }: TicketName): boolean => priority?.trim().toLowerCase() === "critical";
+
+/** What nobody says is told by how urgent it is, and by its title. */
+const pickType = (ticket: TicketName): string => {
+  if (isCritical(ticket)) return "hotfix";
+  return /\bbug(?:s|fix)?\b/i.test(ticket.title) ? "bug" : "feature";
+};
+
+const toPrefix = (ticket: TicketName): string => {
+  const key = (ticket.ticket_type ?? pickType(ticket)).trim().toLowerCase();
   const prefix = Object.hasOwn(PREFIXES, key) ? (PREFIXES[key] ?? "feature") : "feature";
-  return prefix === "fix" && priority?.trim().toLowerCase() === "critical" ? "hotfix" : prefix;
+  return prefix === "fix" && isCritical(ticket) ? "hotfix" : prefix;
 };
 
 /** Letters lose their accents, everything else but digits and hyphens is dropped. */
@@ -75,6 +83,24 @@ export function parseTicketRef(...texts: readonly string[]): string | undefined 
       if (id !== undefined) return id.toLowerCase();
     }
   return undefined;
+}
+
+/** One end of a pull request, as GitHub tells it; the repository is null when it is gone. */
+export interface PullEndName {
+  readonly ref: string;
+  readonly label?: string | null | undefined;
+  readonly repo?: { readonly full_name: string } | null | undefined;
+}
+
+const differ = (one: string | undefined, other: string | undefined): boolean =>
+  one !== undefined && other !== undefined && one !== other;
+
+/** The branch that would be merged. One of somebody else's copy of the repository is named after it, with a colon, which no branch of
+ *  ours has in its name: what is done to a branch is never done to one of ours that only is called the same. */
+export function toHeadName(head: PullEndName, base: PullEndName): string {
+  const [owner, ours] = [head, base].map(({ label }) => label?.split(":")[0]);
+  const isForeign = head.repo === null || differ(head.repo?.full_name, base.repo?.full_name) || differ(owner, ours);
+  return isForeign ? `${head.repo?.full_name ?? owner ?? "unknown"}:${head.ref}` : head.ref;
 }
 
 /** Git's own rules for a branch's name (`git check-ref-format --branch`), narrowed to what no program misreads. */

@@ -24,6 +24,7 @@ function showTicket(context: Context, args: Arguments, one: Ticket): number {
       ["title", one.title],
       ["state", toState(one)],
       ["why", one.rejection_reason ?? toCause(one)],
+      ["kind", one.ticket_type],
       ["priority", one.priority],
       ["project", one.project_id],
       ["wanted", one.description],
@@ -47,12 +48,14 @@ function toPlace(given: string | undefined) {
 async function create(context: Context, args: Arguments): Promise<number> {
   const [, title = ""] = takePositionals(ticket, args, 2, 2);
   const [project_id, description, priority] = [args.get("project"), args.get("description"), args.get("priority")];
+  const ticket_type = args.get("type");
   const body = {
     title,
     ...(project_id === undefined ? {} : { project_id }),
     ...toPlace(args.get("github")),
     ...(description === undefined ? {} : { description }),
     ...(priority === undefined ? {} : { priority }),
+    ...(ticket_type === undefined ? {} : { ticket_type }),
     ...(args.has("quick") ? { workflow_mode: "quick" as const } : {}),
     ...(args.has("force") ? { force_create: true } : {}),
   };
@@ -249,6 +252,11 @@ export const ticket: Verb = {
     { name: "github", value: "owner/name", doc: "For create: the project of this repository; made if there is none." },
     { name: "description", value: "text", doc: "For create: what is wanted." },
     { name: "priority", value: "priority", doc: "For create: CRITICAL, HIGH, MEDIUM or LOW (MEDIUM)." },
+    {
+      name: "type",
+      value: "kind",
+      doc: "For create: feature, bug, hotfix, refactor, docs, test or chore; its branch is named after it.",
+    },
     { name: "quick", doc: "For create: begin at once, with one task." },
     { name: "force", doc: "For create: also if there are tickets like it." },
     { name: "by", value: "way", doc: "For search: hybrid, keyword or semantic (hybrid)." },

@@ -181,7 +181,7 @@ const Ticket = {
 
 export const StartBranch = z.strictObject({
   ...Ticket,
-  /** Without it the ticket's own; else a feature. */
+  /** Without it the ticket's own, else what its priority and title tell; of a ticket that Drover does not know, a feature. */
   ticket_type: z.string().max(50).optional(),
   priority: z.string().max(20).optional(),
 });

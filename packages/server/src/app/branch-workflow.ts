@@ -151,7 +151,7 @@ export async function findTicketWork(
     id: named.ticket_id,
     project_id: await pickProject(deps, actor, named.project_id),
     title: named.ticket_title ?? named.ticket_id,
-    ticket_type: named.ticket_type ?? null,
+    ticket_type: named.ticket_type ?? "feature",
     priority: named.priority ?? null,
   };
 }
