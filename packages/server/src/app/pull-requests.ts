@@ -251,22 +251,23 @@ async function settle(deps: Deps, git: ProjectGit, number: number, signal: Abort
 }
 
 async function tellConflicts(deps: Deps, row: PullRow, signal: AbortSignal): Promise<string> {
-  const { conflicts } = await deps.git.objects.tryMerge(
-    row.project_id,
-    `refs/heads/${row.base_branch}`,
-    `refs/heads/${row.head_branch}`,
-    signal,
-  );
+  const [base, head] = [`refs/heads/${row.base_branch}`, `refs/heads/${row.head_branch}`];
+  // What lies in somebody else's copy is not here to be tried.
+  const { conflicts } = isBranchName(row.head_branch)
+    ? await deps.git.objects.tryMerge(row.project_id, base, head, signal)
+    : { conflicts: [] };
   const files = conflicts.map(({ path }) => path).slice(0, 20);
   return `${row.head_branch} conflicts with ${row.base_branch}${files.length === 0 ? "" : ` in ${files.join(", ")}`}; merge ${row.base_branch} into it first`;
 }
 
-/** A branch is kept for as long as something is not merged; that it cannot be deleted undoes no merge. */
+/** A branch is kept for as long as something is not merged: those of a ticket's tasks go with the ticket's own, and not with another one
+ *  that names the ticket. That one cannot be deleted undoes no merge. */
 async function deleteBranches(deps: Deps, git: ProjectGit, row: PullRow, signal: AbortSignal): Promise<void> {
   const others = row.ticket_id === null ? [] : await listTicketBranches(deps.db, row.ticket_id);
   const { defaultBranch } = await git.host.ensureRepository(git.repo, signal);
-  for (const name of new Set([row.head_branch, ...others.map((one) => one.name)])) {
-    if (name === row.base_branch || name === defaultBranch) continue;
+  const isOwn = others.some((one) => one.task_id === null && one.name === row.head_branch);
+  for (const name of isOwn ? others.map((one) => one.name) : [row.head_branch]) {
+    if (name === row.base_branch || name === defaultBranch || !isBranchName(name)) continue;
     await git.host
       .ensureBranchGone(git.repo, name, signal)
       .catch((error: unknown) => deps.log.warn("branch.not_deleted", { branch: name, reason: String(error) }));

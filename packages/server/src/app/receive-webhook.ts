@@ -1,4 +1,5 @@
 /** Webhooks of GitHub: believed only when signed, handled once, and then followed like what Drover sees itself. */
+import { toHeadName } from "@drover/core";
 import { AppError } from "@drover/contract";
 import { z } from "zod";
 import { findDelivery, findProjectByPlace, insertDelivery } from "../store/git.ts";
@@ -19,6 +20,12 @@ const Repository = z.looseObject({
   repository: z.looseObject({ name: z.string(), owner: z.looseObject({ login: z.string() }) }),
 });
 
+const PullEnd = z.looseObject({
+  ref: z.string(),
+  label: z.string().nullish(),
+  repo: z.looseObject({ full_name: z.string() }).nullish(),
+});
+
 const PullEvent = z.looseObject({
   action: z.string(),
   pull_request: z.looseObject({
@@ -29,8 +36,8 @@ const PullEvent = z.looseObject({
     html_url: z.string(),
     merged: z.boolean(),
     merge_commit_sha: z.string().nullable(),
-    head: z.looseObject({ ref: z.string(), sha: z.string() }),
-    base: z.looseObject({ ref: z.string() }),
+    head: PullEnd.extend({ sha: z.string() }),
+    base: PullEnd,
   }),
 });
 
@@ -58,7 +65,7 @@ async function handle(deps: Deps, git: ProjectGit, { event, payload }: Delivery)
       number: pull.number,
       title: pull.title,
       body: pull.body ?? "",
-      head: pull.head.ref,
+      head: toHeadName(pull.head, pull.base),
       base: pull.base.ref,
       state: isMerged ? "merged" : pull.state,
       url: pull.html_url,
