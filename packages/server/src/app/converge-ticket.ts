@@ -9,7 +9,7 @@ import {
   type ProjectSettings,
 } from "@drover/contract";
 import type { Conflict } from "../ports/git-objects.ts";
-import { findTaskBranch, insertPush } from "../store/git.ts";
+import { findSourceBranch, insertPush } from "../store/git.ts";
 import {
   findLastMerge,
   insertMergeAttempt,
@@ -52,23 +52,27 @@ interface Trial {
   readonly conflicts: readonly Conflict[] | null;
 }
 
-/** Only branches of their own, with something that the target has not. */
+/** Branches with something that the target has not: own ones of the ticket's tasks, and those where another ticket's tasks have worked. What
+ *  another ticket has merged is on the base. */
 async function listSources(
   deps: Deps,
   ticket: TicketWork,
-  target: string,
+  { base, target }: { readonly base: string; readonly target: string },
   ids: readonly string[],
   signal: AbortSignal,
 ): Promise<readonly Source[]> {
   const { objects } = deps.git;
+  const resolve = (name: string) => objects.resolve(ticket.project_id, `refs/heads/${name}`, signal);
   const found: Source[] = [];
   for (const id of new Set(ids)) {
-    const row = await findTaskBranch.maybe(deps.db, id);
+    const row = await findSourceBranch.maybe(deps.db, id, ticket.id);
     if (row === undefined || row.project_id !== ticket.project_id) continue;
-    const commit = await objects.resolve(ticket.project_id, `refs/heads/${row.name}`, signal);
+    const tip = await resolve(row.name);
+    const branch = tip === undefined && row.ticket_id !== ticket.id ? base : row.name;
+    const commit = tip ?? (await resolve(branch));
     if (commit === undefined) continue;
     const { aheadBy } = await objects.compare(ticket.project_id, target, commit, signal);
-    if (aheadBy > 0) found.push({ id, branch: row.name, commit });
+    if (aheadBy > 0) found.push({ id, branch, commit });
   }
   return found;
 }
@@ -247,7 +251,7 @@ export async function convergeTicket(
     let remaining = await listSources(
       deps,
       ticket,
-      target,
+      { base: branch.base, target },
       resolved === null ? wish.sources : [resolved, ...wish.sources],
       signal,
     );
@@ -280,7 +284,7 @@ export async function convergeTicket(
       remaining = await listSources(
         deps,
         ticket,
-        target,
+        { base: branch.base, target },
         remaining.map((one) => one.id),
         signal,
       );

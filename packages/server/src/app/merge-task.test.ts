@@ -209,6 +209,43 @@ test.for(["markers", "nothing"] as const)("an agent that leaves %s has resolved 
   expect(await quarrel.tip(quarrel.ticketBranch)).toBe(before);
 });
 
+/** Broken on purpose, each seen to fail here: only own branches of tasks are looked for; what is merged already is not. */
+test("a task that waits for one of another ticket begins with its work, on whatever branch that lies", async ({
+  server,
+}) => {
+  const work = await createWork(server, { auto_merge: false });
+  const git = await openProjectGit(server.deps, work.projectId as ProjectId);
+  await git.host.ensureRepository(git.repo, signal);
+  const gitDir = join(server.dataDir, "git", `${work.projectId}.git`);
+  const other = await createWork(server, {}, { project_id: work.projectId, title: "goes on from there" });
+  const first = await work.add("first");
+  const last = await work.add("last", after(first));
+  const held = await other.add("waits for first", after(first));
+  const behind = await other.add("waits for last", after(held, last));
+  // So its ticket's branch is older than what the others do.
+  await finish(server, await other.add("waits for nobody"));
+  const commit = async (task: Task, path: string) => {
+    const worker = await takeOver(server, task);
+    const { branch } = (await server.call("GET", `/sandboxes/${worker.sandboxId}`)).body;
+    const from = (await server.deps.git.objects.resolve(work.projectId, `refs/heads/${branch}`, signal)) ?? "";
+    const made = commitFiles(gitDir, { parents: [from], files: { [path]: "1\n" }, message: "work" });
+    await git.host.ensureAdvanced(git.repo, branch, from, made, signal);
+    return branch as string;
+  };
+  const own = await commit(first, "hay.txt");
+  await finish(server, first);
+  const branch = await commit(held, "straw.txt");
+  expect([own === branch, readCommitted(gitDir, branch, "hay.txt")]).toEqual([false, "1\n"]);
+
+  await commit(last, "oats.txt");
+  await finish(server, last);
+  const listPulls = async () => (await server.call("GET", `/pulls?ticket_id=${work.ticketId}`)).body.items;
+  await expect.poll(async () => (await listPulls()).length, { timeout: FACT_MS }).toBe(1);
+  await server.call("POST", `/pulls/${(await listPulls())[0].id}/merge`, { body: {} });
+  await finish(server, held);
+  expect(readCommitted(gitDir, await commit(behind, "corn.txt"), "oats.txt")).toBe("1\n");
+});
+
 test("binary files are for a person, whatever agent there is", async ({ server }) => {
   const quarrel = await openQuarrel(server, { conflict_resolver: RESOLVER }, (side) => ({
     "sheep.png": Buffer.from([0, 1, side === "left" ? 2 : 3]),

@@ -1,6 +1,6 @@
 /** The branch that a task's sandbox works on: the ticket's, or one of its own while others work beside it. */
 import { AppError } from "@drover/contract";
-import { findTaskBranch } from "../store/git.ts";
+import { findSourceBranch } from "../store/git.ts";
 import { loadProject } from "../store/projects.ts";
 import { findBranchPull } from "../store/pull-requests.ts";
 import type { SandboxRow } from "../store/sandboxes.ts";
@@ -43,7 +43,7 @@ export async function converge(
   signal: AbortSignal,
 ): Promise<boolean> {
   const own: string[] = [];
-  for (const id of sources) if ((await findTaskBranch.maybe(deps.db, id)) !== undefined) own.push(id);
+  for (const id of sources) if ((await findSourceBranch.maybe(deps.db, id, ticket.id)) !== undefined) own.push(id);
   if (own.length === 0) return true;
   const { status, cause } = await convergeTicket(deps, ticket, { task_id: taskId, sources: own }, signal);
   if (status === "completed") return true;

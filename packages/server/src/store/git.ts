@@ -137,6 +137,18 @@ export const findTaskBranch = query(
   (taskId: string) => sql`select ${branchColumns} from git_branches where task_id = ${taskId}`,
 );
 
+/** Where the work of a task lies that another ticket waits for: on its own branch, else on its ticket's. Of a task of this ticket only its own. */
+export const findSourceBranch = query(
+  "git_branches.find_source",
+  BranchRow,
+  ["a", "b"],
+  (taskId: string, ticketId: string) => sql`
+  select ${branchColumns} from git_branches b
+  where b.task_id = ${taskId} or b.task_id is null
+    and b.ticket_id = (select t.ticket_id from tasks t where t.id = ${taskId} and t.ticket_id <> ${ticketId})
+  order by b.task_id nulls last limit 1`,
+);
+
 /** Those of its parallel tasks too. */
 export const listTicketBranches = query(
   "git_branches.list_ticket",
