@@ -58,8 +58,15 @@ test("a ticket's branch becomes a pull request that is read, merged after a ques
 
   await page.goto(`${product.url}/tasks/tickets/${first.id}`);
   await page.getByRole("button", { name: "Open one" }).click();
+  // All of it stands on the ticket's page too.
+  await page.getByRole("region", { name: "Branch" }).getByText(first.branch, { exact: true }).waitFor();
+  await page.getByRole("group", { name: "Commits" }).getByText(`Count ${ATTACK}`).waitFor();
+  await page.getByRole("region", { name: "Merge" }).getByText("It can be merged.").waitFor();
+  await page.getByRole("table", { name: "Diff of count.md" }).getByText(ATTACK).waitFor();
+  expect(await findViolations(page)).toEqual([]);
   const pulls = page.getByRole("region", { name: "Pull requests" });
   await pulls.getByRole("link", { name: /Count the sheep/ }).click();
+  await page.getByRole("link", { name: "its ticket" }).waitFor();
   await page.getByText("It can be merged.").waitFor();
   await page.getByRole("table", { name: "Diff of count.md" }).getByText(ATTACK).waitFor();
   await page.getByText(`Count ${ATTACK}`).first().waitFor();
@@ -77,7 +84,9 @@ test("a ticket's branch becomes a pull request that is read, merged after a ques
   // Whoever comes second and says otherwise is told which file is in the way; nothing is forced.
   await page.goto(`${product.url}/tasks/tickets/${second.id}`);
   await page.getByRole("button", { name: "Open one" }).click();
+  await page.getByRole("list", { name: "Conflicts" }).getByText("count.md").waitFor();
   await page.getByRole("link", { name: /Count the goats/ }).click();
+  await page.getByRole("link", { name: "its ticket" }).waitFor();
   await page.getByText("It is in conflict with main.").waitFor();
   await page.getByRole("list", { name: "Conflicts" }).getByText("count.md").waitFor();
   expect(await page.getByRole("button", { name: "Merge", exact: true }).isDisabled()).toBe(true);

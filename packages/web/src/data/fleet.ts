@@ -120,7 +120,9 @@ function receive(all: readonly EventFrame[]): void {
   const frames = all.filter((frame) => frame.entity_type === "sandbox");
   const watched = all.filter((frame) => WATCHED.includes(frame.entity_type));
   if (watched.length > 0) void queryClient.invalidateQueries({ queryKey: ["monitor"] });
-  if (frames.length + watched.length < all.length) readWorkAgain();
+  // A push is told in its run's log, and moves a ticket's branch.
+  const isPushed = frames.some((frame) => frame.payload["original_event_type"] === "git.pushed");
+  if (isPushed || frames.length + watched.length < all.length) readWorkAgain();
   const events = frames.map(toEvent);
   fold(events);
   const bySandbox = Map.groupBy(events, (event) => event.sandbox_id);

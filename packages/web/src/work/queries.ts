@@ -81,10 +81,21 @@ export const pullsQuery = (filter: { readonly ticketId?: string; readonly projec
       ),
   });
 
+const LOOK_AGAIN_MS = 2_000;
+
 export const pullQuery = (pullId: string) =>
   queryOptions({
     queryKey: ["work", "pull", pullId] as const,
     queryFn: ({ signal }) => client.getPull({ params: { pull_id: pullId } }, { signal }),
+    // The host is still finding out whether it can be merged, and tells nobody when it has.
+    refetchInterval: ({ state }) =>
+      state.data?.state === "open" && state.data.mergeable === null ? LOOK_AGAIN_MS : false,
+  });
+
+export const ticketCommitsQuery = (ticketId: string) =>
+  queryOptions({
+    queryKey: ["work", "commits", ticketId] as const,
+    queryFn: ({ signal }) => client.listTicketCommits({ params: { ticket_id: ticketId } }, { signal }),
   });
 
 export const mergeAttemptsQuery = (ticketId: string) =>

@@ -1,4 +1,4 @@
-/** A ticket at the Git host: its branch, its pull requests, and how its tasks' branches came together. */
+/** A ticket at the Git host: its branch and commits, its pull requests and what they change, and how its tasks' branches came together. */
 import type { MergeAttempt, PullRequest, Ticket } from "@drover/contract";
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
@@ -9,8 +9,11 @@ import { queryClient } from "../data/queries.ts";
 import { Button } from "../ui/button.tsx";
 import { notify } from "../ui/notify.ts";
 import { PullBadge } from "./badges.tsx";
+import { CommitLines } from "./commit-lines.tsx";
+import { MergeBox } from "./merge-box.tsx";
 import { Panel } from "./page-frame.tsx";
-import { mergeAttemptsQuery, pullsQuery } from "./queries.ts";
+import { PullFiles } from "./pull-files.tsx";
+import { mergeAttemptsQuery, pullQuery, pullsQuery, ticketCommitsQuery } from "./queries.ts";
 
 export function TicketGit({ ticket, mayOperate }: { readonly ticket: Ticket; readonly mayOperate: boolean }) {
   const pulls = useQuery(pullsQuery({ ticketId: ticket.id }));
@@ -24,6 +27,7 @@ export function TicketGit({ ticket, mayOperate }: { readonly ticket: Ticket; rea
   });
   return (
     <div className="flex min-w-0 flex-col gap-6">
+      <Branch ticketId={ticket.id} />
       <Panel
         title="Pull requests"
         action={
@@ -56,6 +60,46 @@ export function TicketGit({ ticket, mayOperate }: { readonly ticket: Ticket; rea
         </Panel>
       )}
     </div>
+  );
+}
+
+function Branch({ ticketId }: { readonly ticketId: string }) {
+  const { data } = useQuery(ticketCommitsQuery(ticketId));
+  if (data === undefined) return null;
+  return (
+    <Panel title="Branch">
+      {data.branch === null ? (
+        <p className="px-4 py-3 text-xs text-ink-3">None yet. It is made for the first task that begins.</p>
+      ) : (
+        <>
+          <p className="flex min-w-0 items-center gap-1 border-b border-line px-4 py-2 font-mono text-xs">
+            <GitBranch size={13} aria-hidden className="shrink-0" />
+            <span className="min-w-0 break-all">{data.branch}</span>
+          </p>
+          <div className="max-h-64 overflow-y-auto" tabIndex={0} role="group" aria-label="Commits">
+            <CommitLines commits={data.commits} />
+          </div>
+        </>
+      )}
+    </Panel>
+  );
+}
+
+/** The open pull request of a ticket, on the ticket's own page: whether it can be merged, the buttons, and what it changes. */
+export function TicketPull({ ticket, mayOperate }: { readonly ticket: Ticket; readonly mayOperate: boolean }) {
+  const pulls = useQuery(pullsQuery({ ticketId: ticket.id }));
+  const open = pulls.data?.items.find((pull) => pull.state === "open");
+  return open === undefined ? null : <OpenPull id={open.id} mayOperate={mayOperate} />;
+}
+
+function OpenPull({ id, mayOperate }: { readonly id: string; readonly mayOperate: boolean }) {
+  const { data: pull } = useQuery(pullQuery(id));
+  if (pull === undefined) return null;
+  return (
+    <>
+      {pull.state === "open" && <MergeBox pull={pull} mayOperate={mayOperate} />}
+      <PullFiles pull={pull} />
+    </>
   );
 }
 

@@ -20,7 +20,7 @@ import { tasksQuery, ticketGraphQuery, ticketQuery } from "./queries.ts";
 import { TaskList } from "./task-list.tsx";
 import { TicketBlockers } from "./ticket-blockers.tsx";
 import { TicketComments } from "./ticket-comments.tsx";
-import { TicketGit } from "./ticket-git.tsx";
+import { TicketGit, TicketPull } from "./ticket-git.tsx";
 import { TicketHistory } from "./ticket-history.tsx";
 import { ResolveTicket } from "./ticket-resolve.tsx";
 import { useMay } from "../data/use-may.ts";
@@ -115,6 +115,7 @@ function Opened({ ticket }: { readonly ticket: Ticket }) {
           <TicketGit ticket={ticket} mayOperate={mayOperate} />
         </div>
       </div>
+      <TicketPull ticket={ticket} mayOperate={mayOperate} />
       {graph.data !== undefined && graph.data.nodes.length > 1 && (
         <Panel title="What waits for what">
           <div className="flex h-80 flex-col">
