@@ -13,7 +13,8 @@ export interface DroverProcess {
   readonly loginUrl: string;
   /** As a power cut would: nothing is said goodbye to. */
   kill(): Promise<void>;
-  stop(): Promise<void>;
+  /** Resolves with its exit code; null when it was ended by a signal. */
+  stop(): Promise<number | null>;
 }
 
 export interface DroverOptions {
@@ -24,6 +25,8 @@ export interface DroverOptions {
   /** Local sandboxes that stand ready; none unless told. */
   readonly warm?: number;
   readonly environment?: Readonly<Record<string, string>>;
+  /** By `npm start`, whose process is then the one that is signalled. */
+  readonly isByNpm?: boolean;
 }
 
 export async function startDrover({
@@ -32,8 +35,10 @@ export async function startDrover({
   adminToken,
   warm = 0,
   environment = {},
+  isByNpm = false,
 }: DroverOptions): Promise<DroverProcess> {
-  const child = spawn(process.execPath, ["packages/cli/src/main.ts", "up"], {
+  const [program, ...words] = isByNpm ? ["npm", "start"] : [process.execPath, "packages/cli/src/main.ts", "up"];
+  const child = spawn(program, words, {
     cwd: ROOT,
     stdio: ["ignore", "pipe", "pipe"],
     env: {
@@ -57,6 +62,7 @@ export async function startDrover({
   const end = async (signal: NodeJS.Signals) => {
     if (child.exitCode === null && child.signalCode === null) child.kill(signal);
     await ended;
+    return child.exitCode;
   };
   let port: number | undefined;
   for await (const line of createInterface({ input: child.stdout })) {
@@ -64,7 +70,8 @@ export async function startDrover({
     if (ready !== undefined) port = Number(ready);
     const loginUrl = /http:\/\/\S+\/login#\S+/.exec(line)?.[0];
     if (port !== undefined && loginUrl !== undefined) {
-      return { port, pid: child.pid ?? 0, loginUrl, kill: () => end("SIGKILL"), stop: () => end("SIGTERM") };
+      const kill = async () => void (await end("SIGKILL"));
+      return { port, pid: child.pid ?? 0, loginUrl, kill, stop: () => end("SIGTERM") };
     }
   }
   throw new Error(`drover up ended before it was ready: ${complaints}`);

@@ -1,6 +1,7 @@
 /** Answers what Node could not read as HTTP, on the bare socket. */
 import type { Server } from "node:http";
 import type { Socket } from "node:net";
+import type { Writable } from "node:stream";
 import { AppError, type ErrorCode } from "@drover/contract";
 import type { Log } from "../ports/log.ts";
 import { toProblem } from "./problem.ts";
@@ -31,7 +32,12 @@ export function answerBrokenRequest(
 ): void {
   // Nobody is left to read an answer, or one is on its way already.
   if (error.code === "ECONNRESET" || !socket.writable || answers.isAnswering(socket)) return void socket.destroy();
-  const problem = toProblem(new AppError(CODES[error.code ?? ""] ?? "request.malformed"), requestId, log);
+  endWithProblem(socket, new AppError(CODES[error.code ?? ""] ?? "request.malformed"), requestId, log);
+}
+
+/** The answer, and the end, of a connection that no reply belongs to. */
+export function endWithProblem(socket: Writable, error: AppError, requestId: string, log: Log): void {
+  const problem = toProblem(error, requestId, log);
   const body = JSON.stringify(problem);
   const head = [
     `HTTP/1.1 ${problem.status} Refused`,

@@ -1,4 +1,5 @@
 /** Mounts every endpoint once: credential, validation, use case, problem document. */
+import type { IncomingMessage } from "node:http";
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import { api, API_BASE, AppError, type Endpoint, type EndpointName } from "@drover/contract";
 import type { z } from "zod";
@@ -21,7 +22,7 @@ import { openHostedSockets } from "./hosted-socket.ts";
 import { openHostCheck, requireServed, type HostCheck } from "./host-check.ts";
 import { mountMcp } from "./mcp.ts";
 import { writeMetrics, type Counters } from "./metrics.ts";
-import { answerBrokenRequest, watchAnswers } from "./broken-request.ts";
+import { answerBrokenRequest, endWithProblem, watchAnswers } from "./broken-request.ts";
 import { writeOpenApi } from "./openapi.ts";
 import { toAppError, toInvalid, toProblem } from "./problem.ts";
 import { openPtySockets } from "./pty-socket.ts";
@@ -111,12 +112,13 @@ export async function mountSite(
     if (problem.status === 503) void reply.header("retry-after", refusal.retryAfterSeconds ?? 1);
     return reply.status(problem.status).type("application/problem+json").send(JSON.stringify(problem));
   };
+  const toRequestId = ({ headers }: Pick<IncomingMessage, "headers">): string => {
+    const given = headers["x-request-id"];
+    return typeof given === "string" && REQUEST_ID.test(given) ? given : deps.ids.request();
+  };
   const app = Fastify({
     logger: false,
-    genReqId: (request) => {
-      const given = request.headers["x-request-id"];
-      return typeof given === "string" && REQUEST_ID.test(given) ? given : deps.ids.request();
-    },
+    genReqId: toRequestId,
     routerOptions: { maxParamLength: 300, querystringParser: (text) => parseQuery(text) },
     requestTimeout: 120_000,
     keepAliveTimeout: 65_000,
@@ -126,8 +128,12 @@ export async function mountSite(
     return503OnClosing: false,
     // A GET may take messages out of a queue: nothing is to happen for a HEAD.
     exposeHeadRoutes: false,
-    // The host check below answers for a missing Host as for a foreign one.
-    http: { requireHostHeader: false },
+    http: {
+      // The host check below answers for a missing Host as for a foreign one.
+      requireHostHeader: false,
+      // Clients offer HTTP/2 this way with any request; what is not taken up is a request like others.
+      shouldUpgradeCallback: ({ headers }: IncomingMessage) => headers.upgrade?.toLowerCase() === "websocket",
+    },
     clientErrorHandler: (error, socket) => answerBrokenRequest(error, socket, answers, deps.ids.request(), deps.log),
     frameworkErrors: (error, request, reply) => {
       void reply.headers({ ...SECURITY_HEADERS, "x-request-id": request.id });
@@ -246,7 +252,7 @@ export async function mountSite(
     // Unheard, the error of a caller that hangs up would end the process.
     socket.on("error", () => undefined);
     if (![previews, sockets, terminals, hosted].some((one) => one.handleUpgrade(request, socket, head)))
-      socket.end("HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");
+      endWithProblem(socket, new AppError("route.not_found"), toRequestId(request), deps.log);
   });
   let closing: Promise<unknown> | undefined;
   /** Closing waits for connections: those that are between two requests are not waited for. */

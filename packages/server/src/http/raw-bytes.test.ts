@@ -34,6 +34,25 @@ test.for(["//", "///", "http://[", "*", "/api/v1/ws/events%zz", "/api/v1/ws/noth
   },
 );
 
+test("an upgrade to nothing is refused as any request is", async ({ server }) => {
+  const asked = `GET /api/v1/ws/nothing HTTP/1.1\r\nhost: 127.0.0.1\r\nx-request-id: mine-1\r\n${UPGRADE}\r\n`;
+  const answer = await exchange(server, asked);
+  const problem = Problem.parse(JSON.parse(answer.slice(answer.indexOf("\r\n\r\n") + 4)));
+  expect(problem).toMatchObject({ status: 404, request_id: "mine-1" });
+  expect(answer).toMatch(/x-request-id: mine-1\r\n/);
+});
+
+test.for(["h2c", "TLS/1.2", "h2c, websocket"])(
+  "who offers to speak %s is answered as it asked",
+  async (offer, { server }) => {
+    const head = `host: 127.0.0.1\r\nconnection: upgrade, http2-settings, close\r\nupgrade: ${offer}\r\nhttp2-settings: AAMAAABk\r\n`;
+    expect(await exchange(server, `GET /healthz HTTP/1.1\r\n${head}\r\n`)).toMatch(/^HTTP\/1\.1 200 /);
+    const body = `{"token":"${ADMIN_TOKEN}"}`;
+    const login = `POST /api/v1/auth/login HTTP/1.1\r\n${head}content-length: ${body.length}\r\n\r\n${body}`;
+    expect(await exchange(server, login)).toMatch(/^HTTP\/1\.1 200 /);
+  },
+);
+
 test("a client that resets its upgrade hurts nobody", async ({ server }) => {
   for (const path of ["/nothing", "/api/v1/ws/events"]) {
     for (let n = 0; n < 20; n += 1) {

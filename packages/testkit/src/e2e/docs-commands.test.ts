@@ -1,8 +1,11 @@
 /** Every command of the documentation is run as it stands, or is in the table of those that are not: what a reader copies works. */
 import { execFile } from "node:child_process";
 import { globSync, readFileSync } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test as base } from "vitest";
+import { startDrover } from "../drover-process.ts";
 import { ADMIN_TOKEN, startTestServer, type TestServer } from "../server.ts";
 
 const ROOT = join(import.meta.dirname, "../../../..");
@@ -123,6 +126,16 @@ test.for([...RUN].filter(([, commands]) => commands.length > 0).map(([page]) => 
     expect(ended.code, ended.said).toBe(0);
   },
 );
+
+test("what ends npm start ends the server, and all that it started", async () => {
+  const dataDir = await mkdtemp(join(tmpdir(), "drover-npm-"));
+  const drover = await startDrover({ dataDir, adminToken: ADMIN_TOKEN, isByNpm: true });
+  const address = `http://127.0.0.1:${drover.port}/healthz`;
+  expect((await fetch(address)).status).toBe(200);
+  expect(await drover.stop()).toBe(0);
+  await expect(fetch(address)).rejects.toThrow("fetch failed");
+  await rm(dataDir, { recursive: true, maxRetries: 5 });
+});
 
 test("what is not run here is still written somewhere", () => {
   const all = PAGES.flatMap(listCommands);
