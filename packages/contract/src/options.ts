@@ -143,6 +143,20 @@ export const OPTIONS = {
     fallback: "64",
     doc: "Largest artifact, in MiB.",
   },
+  sandboxArtifactsMb: {
+    env: "DROVER_SANDBOX_ARTIFACTS_MB",
+    yaml: "limits.sandbox_artifacts_mb",
+    schema: positive,
+    fallback: "4096",
+    doc: "All artifacts that one sandbox may send, in MiB.",
+  },
+  keepFreeMb: {
+    env: "DROVER_KEEP_FREE_MB",
+    yaml: "limits.keep_free_mb",
+    schema: z.coerce.number().min(0),
+    fallback: "512",
+    doc: "Room on the disk of the data directory, in MiB, below which nothing more is taken from sandboxes: they keep it and send it again.",
+  },
   loginAttemptsPerMinute: {
     env: "DROVER_LOGIN_ATTEMPTS_PER_MINUTE",
     yaml: "limits.login_attempts_per_minute",

@@ -14,6 +14,7 @@ import { openRedisBuckets } from "./adapters/buckets-redis.ts";
 import { openGitCheckpoints } from "./adapters/checkpoint-git.ts";
 import { systemClock } from "./adapters/clock-system.ts";
 import { lockDataDir } from "./adapters/data-dir.ts";
+import { openDiskRoom } from "./adapters/disk-room.ts";
 import { systemResolver } from "./adapters/egress/name-resolver.ts";
 import { openRegistries } from "./adapters/egress/registries.ts";
 import { openEgressProxy } from "./adapters/egress-proxy.ts";
@@ -337,6 +338,7 @@ async function openServer(options: ServerOptions, cleanup: ReturnType<typeof ope
     startedMs: clock.now().getTime(),
     wake: (name) => loops.get(name)?.wake(),
     blobs: openDiskBlobs(join(storage, "blobs")),
+    room: await openDiskRoom([dataDir.path, storage], config.keepFreeMb * 1024 ** 2, log),
     buckets,
     vault,
     models,

@@ -5,6 +5,7 @@ import type { BlobStore } from "../ports/blob.ts";
 import type { Buckets } from "../ports/buckets.ts";
 import type { ConversationSource } from "../ports/conversation-source.ts";
 import type { CheckpointStore } from "../ports/checkpoint-store.ts";
+import type { DiskRoom } from "../ports/disk-room.ts";
 import type { Judge } from "../ports/judge.ts";
 import type { Log } from "../ports/log.ts";
 import type { Traces } from "../ports/traces.ts";
@@ -27,6 +28,7 @@ export interface Deps extends EventLogDeps {
   readonly config: Config;
   readonly log: Log;
   readonly blobs: BlobStore;
+  readonly room: DiskRoom;
   readonly buckets: Buckets;
   readonly vault: Vault;
   readonly credentials: Credentials;

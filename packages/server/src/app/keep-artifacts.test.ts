@@ -3,12 +3,13 @@ import { readdir } from "node:fs/promises";
 import { request } from "node:http";
 import { join } from "node:path";
 import { expect, vi } from "vitest";
+import { requireRoomForEvents } from "./require-room.ts";
 import { startTestServer, test as base, type TestSandbox, type TestServer } from "../../../testkit/src/server.ts";
 
 const test = base.extend<{ $file: { server: TestServer } }>({
   server: [
     async ({}, use) => {
-      await using server = await startTestServer({ config: { artifactLimitMb: 1 } });
+      await using server = await startTestServer({ config: { artifactLimitMb: 1, sandboxArtifactsMb: 2 } });
       await use(server);
     },
     { scope: "file" },
@@ -73,6 +74,41 @@ test("too many bytes are 413, with and without a length that says so, and kept n
   expect(await listFiles(server)).toEqual(before);
   const most = Buffer.alloc(1024 * 1024, "y");
   expect((await put(server, sandbox, addressOf(most), most)).status).toBe(200);
+});
+
+test("all that a sandbox puts is bounded, one after the other and at once, and what it has it may put again", async ({
+  server,
+  sandbox,
+}) => {
+  const [first, ...others] = Array.from("abcdef", (letter) => Buffer.alloc(700_000, letter));
+  if (first === undefined) throw new Error("there are six");
+  expect((await put(server, sandbox, addressOf(first), first)).status).toBe(200);
+  const answers = await Promise.all(others.map((bytes) => put(server, sandbox, addressOf(bytes), bytes)));
+  const refused = answers.filter(({ status }) => status !== 200);
+  expect(refused.length).toBeGreaterThan(0);
+  for (const { status, body } of refused)
+    expect(`${status} ${body.detail}`).toBe("413 a sandbox has at most 2 MiB of artifacts");
+  const [{ bytes = 0 } = {}] = await server.db.query({
+    text: "select sum(size)::int as bytes from artifacts where sandbox_id = $1",
+    values: [sandbox.id],
+  });
+  expect(bytes).toBeLessThanOrEqual(2 * 1024 * 1024);
+  expect((await put(server, sandbox, addressOf(first), first)).status).toBe(200);
+  expect((await put(server, await server.createSandbox(), addressOf("its own"), "its own")).status).toBe(200);
+});
+
+test("nothing is taken that the disk has no room for, and the caller may come again", async () => {
+  await using full = await startTestServer({ config: { keepFreeMb: 1_000_000_000 } });
+  const sender = await full.createSandbox();
+  const answer = await put(full, sender, addressOf("kept"), "kept");
+  expect([answer.status, answer.body.type]).toEqual([503, "urn:drover:error:data_dir.full"]);
+  expect(await listFiles(full)).toEqual([]);
+  const event = { event_type: "agent.message", event_data: {} };
+  // The database of these tests lies elsewhere.
+  expect((await sender.post(event)).status).toBe(200);
+  expect(() => requireRoomForEvents({ ...full.deps, config: { ...full.deps.config, databaseUrl: undefined } })).toThrow(
+    "MiB are free",
+  );
 });
 
 test("another sandbox does not get at it, though it knows the address", async ({ server, sandbox }) => {

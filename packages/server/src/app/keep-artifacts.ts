@@ -2,21 +2,50 @@
 import { text } from "node:stream/consumers";
 import type { Readable } from "node:stream";
 import { AppError, ArtifactId, type EventId, type FileDiff, type SandboxId } from "@drover/contract";
-import { insertArtifact, loadArtifact } from "../store/artifacts.ts";
+import { insertArtifact, loadArtifact, sumOtherArtifacts } from "../store/artifacts.ts";
 import { loadEvent } from "../store/events.ts";
 import { loadForWorker } from "./current-worker.ts";
 import type { Deps } from "./deps.ts";
 import type { WorkerIdentity } from "./ingest-events.ts";
+import { requireRoom } from "./require-room.ts";
 
 const MEBIBYTE = 1024 * 1024;
+
+/** Bytes that may still come of uploads under way, so that many at once are not more than one after the other. */
+const awaited = new Map<SandboxId, number>();
+
+function awaitBytes(id: SandboxId, bytes: number): void {
+  const sum = (awaited.get(id) ?? 0) + bytes;
+  if (sum === 0) awaited.delete(id);
+  else awaited.set(id, sum);
+}
+
+/** An artifact has its own limit, and all of a sandbox have one: its disk ends somewhere, and this would be a way past that end. */
+async function putWithin(deps: Deps, sandboxId: SandboxId, id: ArtifactId, bytes: Readable): Promise<number> {
+  requireRoom(deps);
+  const ofOne = Math.floor(deps.config.artifactLimitMb * MEBIBYTE);
+  // Before the question: what is stored meanwhile is counted twice rather than not at all.
+  const others = awaited.get(sandboxId) ?? 0;
+  awaitBytes(sandboxId, ofOne);
+  try {
+    const { bytes: stored } = await sumOtherArtifacts.one(deps.db, sandboxId, id);
+    const left = Math.max(0, deps.config.sandboxArtifactsMb * MEBIBYTE - stored - others);
+    const { size } = await deps.blobs.put(id, bytes, Math.min(ofOne, left)).catch((cause: unknown) => {
+      if (left >= ofOne || !(cause instanceof AppError) || cause.code !== "request.too_large") throw cause;
+      const most = `a sandbox has at most ${deps.config.sandboxArtifactsMb} MiB of artifacts`;
+      throw new AppError("request.too_large", most, { cause });
+    });
+    await insertArtifact(deps.db, sandboxId, id, size);
+    return size;
+  } finally {
+    awaitBytes(sandboxId, -ofOne);
+  }
+}
 
 export async function putArtifact(deps: Deps, worker: WorkerIdentity, id: ArtifactId, bytes: Readable) {
   await loadForWorker(deps.db, worker);
   // Whatever was refused half-way is read to its end and thrown away, else the caller never comes to read our answer.
-  const { size } = await deps.blobs
-    .put(id, bytes, deps.config.artifactLimitMb * MEBIBYTE)
-    .finally(() => bytes.resume());
-  await insertArtifact(deps.db, worker.sandboxId, id, size);
+  const size = await putWithin(deps, worker.sandboxId, id, bytes).finally(() => bytes.resume());
   return { artifact_id: id, size };
 }
 

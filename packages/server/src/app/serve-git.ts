@@ -10,6 +10,7 @@ import { loadForWorker } from "./current-worker.ts";
 import type { Deps } from "./deps.ts";
 import { draftEvent, draftSandboxEvent, writeWithEvents } from "./event-log.ts";
 import { openProjectGit, type ProjectGit } from "./project-git.ts";
+import { requireRoom } from "./require-room.ts";
 import { ensureSandboxBranch } from "./sandbox-branch.ts";
 
 const MEGABYTE = 1024 * 1024;
@@ -88,6 +89,7 @@ export async function receivePack(
   input: Readable,
   signal: AbortSignal,
 ): Promise<Readable> {
+  if (access.principal.kind === "worker") requireRoom(deps);
   return deps.git.objects.serve(
     access.git.repo.projectId,
     {

@@ -35,6 +35,7 @@ import { readProviders } from "../app/read-providers.ts";
 import { readStateAt } from "../app/read-state.ts";
 import { readSandboxTask } from "../app/read-task.ts";
 import { receiveMessages } from "../app/receive-messages.ts";
+import { requireRoomForEvents } from "../app/require-room.ts";
 import { sendMessage } from "../app/send-message.ts";
 import { beat, getAssignment } from "../app/serve-worker.ts";
 import { startDemo } from "../app/start-demo.ts";
@@ -153,6 +154,7 @@ export const handlers: Handlers = {
   ingestEvents: async (context, { body }) => {
     const from = worker(context);
     const events = "events" in body ? body.events : [body];
+    requireRoomForEvents(context.deps);
     await context.limits.takeEvents(from.sandboxId, events.length);
     const key = context.requestKey?.key;
     const keyed =

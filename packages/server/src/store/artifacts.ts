@@ -22,6 +22,15 @@ export const loadArtifact = query(
     sql`select size from artifacts where sandbox_id = ${sandboxId} and id = ${id}`,
 );
 
+/** What a sandbox has put, but for one: that it may put again. */
+export const sumOtherArtifacts = query(
+  "artifacts.sum_others",
+  z.object({ bytes: z.number() }),
+  [SAMPLE_SANDBOX, SAMPLE_ID],
+  (sandboxId: SandboxId, id: ArtifactId) =>
+    sql`select coalesce(sum(size), 0)::bigint as bytes from artifacts where sandbox_id = ${sandboxId} and id <> ${id}`,
+);
+
 /** Those of the named ones that this sandbox put. */
 export const listArtifacts = query(
   "artifacts.list_named",

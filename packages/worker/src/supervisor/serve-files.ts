@@ -1,7 +1,7 @@
 /** Files as the sandbox sees them: a link planted by the agent leads nowhere but inside. */
 import { constants, promises } from "node:fs";
 import type { Socket } from "node:net";
-import { dirname, join, resolve } from "node:path";
+import { dirname, resolve } from "node:path";
 import type { ControlRequest } from "@drover/contract";
 import { CONTROL_FRAME } from "@drover/contract/control-frame";
 import { writeFrame, writeJson, type Frame } from "./control-frames.ts";
@@ -59,13 +59,14 @@ const toKind = (entry: { isFile(): boolean; isDirectory(): boolean; isSymbolicLi
   return entry.isSymbolicLink() ? "symlink" : "other";
 };
 
+/** Names are bytes: one that is no text is told as well as it can be, and not left out. */
 async function list(socket: Socket, path: string): Promise<void> {
-  const names = (await promises.readdir(path)).toSorted().slice(0, LIST_LIMIT);
-  for (const name of names) {
+  const names = await promises.readdir(path, { encoding: "buffer" });
+  for (const name of names.toSorted((one, other) => one.compare(other)).slice(0, LIST_LIMIT)) {
     // Expected: a file that vanished while we looked.
-    const found = await promises.lstat(join(path, name)).catch(() => undefined);
+    const found = await promises.lstat(Buffer.concat([Buffer.from(`${path}/`), name])).catch(() => undefined);
     if (found === undefined) continue;
-    const entry = { name, kind: toKind(found), size: found.size, modified_ms: found.mtimeMs };
+    const entry = { name: name.toString(), kind: toKind(found), size: found.size, modified_ms: found.mtimeMs };
     writeFrame(socket, CONTROL_FRAME.stdout, Buffer.from(`${JSON.stringify(entry)}\n`));
   }
 }

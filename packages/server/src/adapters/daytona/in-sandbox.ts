@@ -53,12 +53,11 @@ if (timeoutMs !== "") setTimeout(() => ((isTimedOut = true), kill()), Number(tim
 /** Daytona's own listing follows links and leaves out those that lead nowhere. */
 const LIST = String.raw`
 const { lstatSync, readdirSync } = require("node:fs");
-const { join } = require("node:path");
 const kindOf = (stat) => (stat.isFile() ? "file" : stat.isDirectory() ? "directory" : stat.isSymbolicLink() ? "symlink" : "other");
 const [, directory] = process.argv;
-const list = () => readdirSync(directory).flatMap((name) => {
-  const stat = lstatSync(join(directory, name), { throwIfNoEntry: false });
-  return stat ? [{ name, kind: kindOf(stat), size: stat.size, modifiedMs: stat.mtimeMs }] : [];
+const list = () => readdirSync(directory, { encoding: "buffer" }).flatMap((name) => {
+  const stat = lstatSync(Buffer.concat([Buffer.from(directory + "/"), name]), { throwIfNoEntry: false });
+  return stat ? [{ name: name.toString(), kind: kindOf(stat), size: stat.size, modifiedMs: stat.mtimeMs }] : [];
 });
 try {
   console.log(JSON.stringify({ entries: list() }));

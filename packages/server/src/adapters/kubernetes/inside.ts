@@ -218,11 +218,10 @@ try {
 
 export const LIST = String.raw`
 const { lstatSync, readdirSync } = require("node:fs");
-const { join } = require("node:path");
 const kindOf = (stat) => (stat.isFile() ? "file" : stat.isDirectory() ? "directory" : stat.isSymbolicLink() ? "symlink" : "other");
-const list = () => readdirSync(order.path).flatMap((name) => {
-  const stat = lstatSync(join(order.path, name), { throwIfNoEntry: false });
-  return stat ? [{ name, kind: kindOf(stat), size: stat.size, modifiedMs: stat.mtimeMs }] : [];
+const list = () => readdirSync(order.path, { encoding: "buffer" }).flatMap((name) => {
+  const stat = lstatSync(Buffer.concat([Buffer.from(order.path + "/"), name]), { throwIfNoEntry: false });
+  return stat ? [{ name: name.toString(), kind: kindOf(stat), size: stat.size, modifiedMs: stat.mtimeMs }] : [];
 });
 const answer = (() => { try { return { entries: list() }; } catch (error) { return { code: error.code }; } })();
 process.stdout.write(JSON.stringify(answer) + "\n", () => process.exit(0));

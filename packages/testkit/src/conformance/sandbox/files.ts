@@ -152,13 +152,14 @@ export const FILE_PROMISES: readonly ProviderPromise[] = [
       const ref = await given.sharedSandbox();
       const cwd = await given.directory(ref);
       const make =
-        "mkdir sub; printf 12345 > .hidden; printf x > 'a b\nc'; ln -s nowhere link; mkfifo pipe; touch -d @1700000000 .hidden";
+        "mkdir sub; printf 12345 > .hidden; printf x > 'a b\nc'; ln -s nowhere link; mkfifo pipe; touch -d @1700000000 .hidden; touch $(printf 'no\\377text')";
       await given.shell(ref, make, cwd);
       const entries = await given.provider.listFiles(ref, cwd, given.signal);
       expect(entries.map(({ name, kind }) => `${kind} ${name}`).toSorted()).toEqual([
         "directory sub",
         "file .hidden",
         "file a b\nc",
+        "file no\uFFFDtext",
         "other pipe",
         "symlink link",
       ]);
