@@ -64,10 +64,16 @@ test("an event is one line, whatever it holds", () => {
   expect(line).toMatch(/^12345 {2}12:34:56 {2}custom\.type {15}\{"text":"a\\nbx+…$/);
   expect(line).toHaveLength(80);
   expect(formatEvent({ ...event, event_data: {} }, 80, toPaint(false, {}))).toBe("12345  12:34:56  custom.type");
-  const told = (event_type: string, event_data: Record<string, string>) =>
+  const told = (event_type: string, event_data: Record<string, string | number>) =>
     formatEvent({ ...event, event_type, event_data }, 80, toPaint(false, {})).slice(43);
   expect(told("command.output", { stream: "stdout", chunk: " 1\n 2\n" })).toBe("1 2");
   expect(told("agent.tool_result", { tool: "Write", result: "created a.txt" })).toBe("created a.txt");
   expect(told("agent.tool_result", { tool: "Bash", result: "" })).toBe("(nothing)");
+  const used = { model: "m", input_tokens: 5, output_tokens: 2, cache_read_tokens: 3, cost_usd: 0.25 };
+  expect(told("agent.usage", used)).toMatch(/^\$0\.25\d* · 5 in, 3 cached, 2 out · m$/);
+  expect(told("agent.usage", { model: "m" })).toBe('{"model":"m"}');
+  expect(told("agent.heartbeat", { status: "running", tool: "Bash", tool_age_s: 30 })).toBe("running · Bash for 30 s");
+  expect(told("MESSAGE_STATE_CHANGED", { state: "seen", turn: 2 })).toBe("seen in turn 2");
+  expect(told("agent.permission_answered", { decision: "deny", by: "policy", turn: 1 })).toBe("deny by policy");
   expect(told("agent.tool_result", { toString: "x" })).toBe('{"toString":"x"}');
 });

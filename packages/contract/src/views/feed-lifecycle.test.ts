@@ -32,6 +32,19 @@ describe("how a sandbox is made", () => {
   });
 });
 
+test("a budget says what is spent of it, whose it is, and what is asked", () => {
+  const data = { scope_type: "project", spent_usd: 8.5, limit_usd: 10 };
+  const standing = "$8.50 of $10.00 of this project";
+  const question = "Raise it, or end the sandbox?";
+  for (const prefix of ["", "cost."]) {
+    expect(say(`${prefix}budget.warning`, data)).toMatchObject({ detail: standing, tone: "warn" });
+    expect(say(`${prefix}budget.exceeded`, { ...data, question })).toMatchObject({
+      detail: `${standing} · ${question}`,
+      tone: "bad",
+    });
+  }
+});
+
 test("what was kept of it is told with its size and its time", () => {
   expect(say("sandbox.log_kept", { size: 1_200 })).toEqual({ title: "Worker's log kept", detail: "1,200 bytes" });
   expect(say("terminal.recorded", { duration_ms: 61_000, is_truncated: true })).toEqual({

@@ -50,6 +50,29 @@ const toProvisioningSentence = (data: JsonObject): Sentence => {
   return { title: title ?? `Provisioning: ${step}`, detail: title === undefined ? join(status, took) : took };
 };
 
+const toUsd = (data: JsonObject, key: string): string => {
+  const usd = readNumber(data, key) ?? 0;
+  return `$${usd.toFixed(usd < 1 ? 4 : 2)}`;
+};
+
+/** What is spent of the limit, and whose it is. */
+const toStanding = (data: JsonObject): string | null =>
+  join(
+    `${toUsd(data, "spent_usd")} of ${toUsd(data, "limit_usd")} of this ${readText(data, "scope_type") ?? "budget"}`,
+  );
+
+const toWarningSentence = (data: JsonObject): Sentence => ({
+  title: "Most of a budget is used",
+  detail: toStanding(data),
+  tone: "warn",
+});
+
+const toExceededSentence = (data: JsonObject): Sentence => ({
+  title: "A budget is used up",
+  detail: join(toStanding(data), readText(data, "question")),
+  tone: "bad",
+});
+
 const SENTENCES: Readonly<Record<string, (data: JsonObject) => Sentence>> = {
   ...ITERATION_SENTENCES,
   SPAWNED: (data) => ({
@@ -112,12 +135,10 @@ const SENTENCES: Readonly<Record<string, (data: JsonObject) => Sentence>> = {
     detail: join(readText(data, "branch"), readText(data, "to_commit")?.slice(0, COMMIT_CHARACTERS)),
     tone: "good",
   }),
-  "cost.budget.warning": (data) => ({
-    title: "Most of a budget is used",
-    detail: readText(data, "reason"),
-    tone: "warn",
-  }),
-  "cost.budget.exceeded": (data) => ({ title: "A budget is used up", detail: readText(data, "reason"), tone: "bad" }),
+  "budget.warning": toWarningSentence,
+  "cost.budget.warning": toWarningSentence,
+  "budget.exceeded": toExceededSentence,
+  "cost.budget.exceeded": toExceededSentence,
   "agent.waiting": (data) => ({ title: "Waiting for a message", detail: readText(data, "message"), tone: "warn" }),
   "agent.interrupted": (data) => ({ title: "Turn interrupted", detail: readText(data, "reason"), tone: "warn" }),
   "agent.turn_complete": (data) => ({ title: `Turn complete`, detail: readText(data, "stop_reason") }),

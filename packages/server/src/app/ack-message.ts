@@ -26,7 +26,12 @@ export async function ackMessage(
         "message.illegal_transition",
         `a message that is ${message.state} cannot become ${ack.status}`,
       );
-    if (next.to === message.state) return message.state;
+    if (next.to === message.state) {
+      // The gateway sees a message before the worker has told of the turn that it begins.
+      if (next.to === "seen" && ack.turn !== undefined && ack.turn !== message.turn)
+        await updateMessageState(tx, id, next.to, ack.turn, null);
+      return message.state;
+    }
     await updateMessageState(tx, id, next.to, ack.turn ?? null, ack.detail ?? null);
     await append([
       draftSandboxEvent(deps.ids, sandbox, {

@@ -192,6 +192,11 @@ test("a message that was handed out is seen once it stands in a request, and not
   expect(await readState()).toBe("leased");
   await ask({ role: "user", content: "go" }, { role: "assistant", content: "yes" }, said);
   await expect.poll(readState, { timeout: 10_000 }).toBe("seen");
+  // The worker knows in which turn: its word is kept, and told to nobody again.
+  const ack = { token: sandbox.token, body: { status: "seen", turn: 7 } };
+  await server.call("POST", `/sandboxes/${sandbox.id}/messages/${sent.message_id}/ack`, ack);
+  const { body: history } = await server.call("GET", `/sandboxes/${sandbox.id}/messages/history`);
+  expect(history.items).toMatchObject([{ state: "seen", turn: 7 }]);
   const { body } = await server.call("GET", `/sandboxes/${sandbox.id}/events?event_type=MESSAGE_STATE_CHANGED`);
   expect(body.events).toMatchObject([{ event_data: { message_id: sent.message_id, state: "seen" } }]);
 });

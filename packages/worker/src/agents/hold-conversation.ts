@@ -9,6 +9,7 @@ import { createMailbox } from "./mailbox.ts";
 import { createStepChannel } from "./step-channel.ts";
 import { parseMark, startMark } from "./talk-mark.ts";
 import { type Breach, createTurnLimits, toPolicy } from "./turn-limits.ts";
+import { z } from "zod";
 
 /** An agent that does not stop within this is ended, and started again for the next message. */
 const CANCEL_MS = 15_000;
@@ -29,7 +30,11 @@ type TurnOutcome =
   | { readonly kind: "stopped"; readonly breach: Breach }
   | { readonly kind: "closed" };
 
-const toText = (error: unknown) => (error instanceof Error ? error.message : String(error));
+function toText(error: unknown): string {
+  if (!(error instanceof z.ZodError)) return error instanceof Error ? error.message : String(error);
+  const places = error.issues.map(({ path }) => path.join(".")).filter((place) => place !== "");
+  return `the agent's answer is not as the protocol has it (${places.join(", ") || "not an object"})`;
+}
 
 const isOk = (stopReason: string) => stopReason === "end_turn" || stopReason === "stop";
 

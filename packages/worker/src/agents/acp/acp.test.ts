@@ -453,6 +453,15 @@ describe("an agent that misbehaves", () => {
     expect(String(peer.data("agent.failed")[0]?.["error"])).toContain("no model answers");
   });
 
+  test("answers what is none: the work has failed, in a sentence", async ({ start }) => {
+    const answer = JSON.stringify({ jsonrpc: "2.0", id: 3, result: { stopReason: 42 } });
+    const { peer } = await start({ steps: [{ raw: Buffer.from(`${answer}\n`).toString("base64") }] });
+    await peer.until(() => has(peer, "agent.failed"));
+    expect(peer.data("agent.failed")).toMatchObject([
+      { error: "the agent's answer is not as the protocol has it (stopReason)" },
+    ]);
+  });
+
   /** Broken on purpose, seen here: what a cancelled turn began goes on. */
   test("lets its commands run when a turn is cancelled: they are ended", async ({ start }) => {
     const nap = uniqueNap();
