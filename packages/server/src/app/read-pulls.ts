@@ -12,7 +12,7 @@ import {
   type SandboxId,
 } from "@drover/contract";
 import type { ChangedFile, Comparison } from "../ports/git-objects.ts";
-import { loadProjectGit } from "../store/git.ts";
+import { loadProjectGit, type ProjectGitRow } from "../store/git.ts";
 import { findBranchPull, listMergeAttempts, listPulls, type MergeRow, type PullRow } from "../store/pull-requests.ts";
 import { loadSandbox } from "../store/sandboxes.ts";
 import type { Person } from "./credential.ts";
@@ -62,21 +62,27 @@ export async function pageMergeAttempts(deps: Deps, actor: Person, query: Filter
   return toPage(await listMergeAttempts(deps.db, { ...filter, state: undefined }), query.limit, toMergeAttempt);
 }
 
+export const toProjectGit = (
+  row: ProjectGitRow,
+  defaultBranch: string,
+  branches: readonly ProjectGit["branches"][number][],
+): ProjectGit => ({
+  project_id: row.project_id,
+  host: row.host,
+  owner: row.owner,
+  name: row.name,
+  has_token: row.sealed_token !== null,
+  has_webhook_secret: row.sealed_webhook_secret !== null,
+  default_branch: defaultBranch,
+  clone_path: `${API_BASE}/git/${row.project_id}.git`,
+  branches: [...branches],
+});
+
 export async function readProjectGit(deps: Deps, projectId: ProjectId, signal: AbortSignal): Promise<ProjectGit> {
   const git = await openProjectGit(deps, projectId);
   const { defaultBranch } = await git.host.ensureRepository(git.repo, signal);
   const row = await loadProjectGit.one(deps.db, projectId);
-  return {
-    project_id: projectId,
-    host: row.host,
-    owner: row.owner,
-    name: row.name,
-    has_token: row.sealed_token !== null,
-    has_webhook_secret: row.sealed_webhook_secret !== null,
-    default_branch: defaultBranch,
-    clone_path: `${API_BASE}/git/${projectId}.git`,
-    branches: [...(await git.host.listBranches(git.repo, signal))],
-  };
+  return toProjectGit(row, defaultBranch, await git.host.listBranches(git.repo, signal));
 }
 
 const toFile = (file: ChangedFile) => ({

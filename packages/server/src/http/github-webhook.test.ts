@@ -70,6 +70,17 @@ test("a project is connected by its admin; its secrets are never shown", async (
   expect(connected.text + (await server.call("GET", `/projects/${project}/git`)).text).not.toMatch(/ghp_|webhooks"/);
   const other = await server.createProject();
   expect((await server.call("PATCH", `/projects/${other}/git`, { body: change })).status).toBe(409);
+  // What GitHub does not show is not kept either: the project stands where it stood.
+  for (const wrong of [{ name: "goats" }, { name: "goats", token: null }])
+    expect((await server.call("PATCH", `/projects/${other}/git`, { body: { ...change, ...wrong } })).status).toBe(422);
+  expect((await server.call("GET", `/projects/${other}/git`)).body).toMatchObject({
+    host: "builtin",
+    has_token: false,
+  });
+  // A token is taken away also where nothing can be seen without it.
+  const without = await server.call("PATCH", `/projects/${project}/git`, { body: { token: null } });
+  expect([without.status, without.body.has_token]).toEqual([200, false]);
+  expect((await server.call("PATCH", `/projects/${project}/git`, { body: { token: github.token } })).status).toBe(200);
 });
 
 test("a sandbox's push reaches GitHub, its credential does not, and GitHub's never reaches the sandbox", async () => {
