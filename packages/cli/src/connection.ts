@@ -1,26 +1,15 @@
 /** Which server a command talks to, and as whom: flags > environment > what a server on this machine left behind. */
-import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import type { Client } from "@drover/client";
 import { loadConfigSources, resolveConfig } from "@drover/server/config";
 import { loadCredentials, type Credentials } from "./credentials-file.ts";
 import { UnreachableError, UsageError } from "./exit-code.ts";
+import { readSecret } from "./read-secret.ts";
 import type { Arguments, Context } from "./verb.ts";
 
 export interface Connection {
   readonly url: string;
   readonly token: string | undefined;
-}
-
-function readTokenFile(context: Context, path: string): string {
-  try {
-    return readFileSync(resolve(context.cwd, path), "utf8").trim();
-  } catch (cause) {
-    // Expected: a mistyped path.
-    throw new UsageError(
-      `--token-file ${path} cannot be read (${cause instanceof Error ? cause.message : String(cause)})`,
-    );
-  }
 }
 
 function loadLocal(context: Context): Credentials | undefined {
@@ -38,7 +27,7 @@ export function resolveConnection(context: Context, args: Arguments): Connection
   const tokenFile = args.get("token-file");
   const givenUrl = args.get("url") ?? (context.env["DROVER_URL"] || undefined);
   const givenToken =
-    tokenFile === undefined ? context.env["DROVER_TOKEN"] || undefined : readTokenFile(context, tokenFile);
+    tokenFile === undefined ? context.env["DROVER_TOKEN"] || undefined : readSecret(context, "token-file", tokenFile);
   if (givenUrl !== undefined && givenToken !== undefined) return { url: toOrigin(givenUrl), token: givenToken };
   const local = loadLocal(context);
   const url = givenUrl === undefined ? local?.url : toOrigin(givenUrl);

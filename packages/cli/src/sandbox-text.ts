@@ -1,6 +1,7 @@
 /** Sandboxes as text for people. */
-import type { Sandbox } from "@drover/contract";
+import type { Sandbox, StateAt } from "@drover/contract";
 import { toElapsed } from "./elapsed.ts";
+import { toUsd } from "./money.ts";
 import { formatTable, formatTexts } from "./table.ts";
 
 export function formatSandboxes(sandboxes: readonly Sandbox[], now: Date, width: number): readonly string[] {
@@ -71,3 +72,21 @@ export function formatSandbox(sandbox: Sandbox, now: Date, width: number): reado
   ];
   return formatTexts(texts, width);
 }
+
+export const formatStateAt = (then: StateAt, width: number): readonly string[] =>
+  formatTexts(
+    [
+      ["id", then.sandbox_id],
+      ["as of event", then.at_seq],
+      ["state", then.state_cause === null ? then.state : `${then.state} (${then.state_cause})`],
+      ["generation", then.generation],
+      ["turn", then.turn],
+      ["events", `${then.event_count}, last ${then.last_event_type ?? "none"}`],
+      ["last event", then.last_event_at],
+      ["edits", then.edits],
+      ["files of", then.checkpoint === null ? null : `${then.checkpoint.commit} (event ${then.checkpoint.seq})`],
+      ["messages", `${then.messages}, ${then.messages_read} read`],
+      ["cost", toUsd(then.cost_usd)],
+    ],
+    width,
+  );

@@ -8,6 +8,7 @@ import { archive } from "./verbs/archive.ts";
 import { attach } from "./verbs/attach.ts";
 import { broadcast } from "./verbs/broadcast.ts";
 import { budgets } from "./verbs/budgets.ts";
+import { cancel } from "./verbs/cancel.ts";
 import { compare } from "./verbs/compare.ts";
 import { toCompletionVerb } from "./verbs/completion.ts";
 import { config } from "./verbs/config.ts";
@@ -23,15 +24,18 @@ import { guardian } from "./verbs/guardian.ts";
 import { toHelp } from "./verbs/help.ts";
 import { logs } from "./verbs/logs.ts";
 import { ls } from "./verbs/ls.ts";
+import { models } from "./verbs/models.ts";
 import { monitor } from "./verbs/monitor.ts";
 import { pause } from "./verbs/pause.ts";
 import { permissions } from "./verbs/permissions.ts";
 import { pr } from "./verbs/pr.ts";
 import { prices } from "./verbs/prices.ts";
 import { project } from "./verbs/project.ts";
+import { providers } from "./verbs/providers.ts";
 import { prune } from "./verbs/prune.ts";
 import { query } from "./verbs/query.ts";
 import { preview } from "./verbs/preview.ts";
+import { recordings } from "./verbs/recordings.ts";
 import { retention } from "./verbs/retention.ts";
 import { resume } from "./verbs/resume.ts";
 import { rm } from "./verbs/rm.ts";
@@ -47,6 +51,7 @@ import { up } from "./verbs/up.ts";
 import { verify } from "./verbs/verify.ts";
 import { webhook } from "./verbs/webhook.ts";
 import { worker } from "./verbs/worker.ts";
+import { workerToken } from "./verbs/worker-token.ts";
 
 export const VERBS: readonly Verb[] = [
   up,
@@ -65,11 +70,13 @@ export const VERBS: readonly Verb[] = [
   diff,
   exec,
   attach,
+  recordings,
   preview,
   pause,
   resume,
   fork,
   share,
+  cancel,
   rm,
   prune,
   guardian,
@@ -79,6 +86,8 @@ export const VERBS: readonly Verb[] = [
   task,
   graph,
   agents,
+  models,
+  providers,
   agentServer,
   pr,
   archive,
@@ -93,6 +102,7 @@ export const VERBS: readonly Verb[] = [
   verify,
   specRun,
   worker,
+  workerToken,
   api,
   toCompletionVerb(() => VERBS),
   toHelp(() => VERBS),

@@ -1,8 +1,11 @@
 /** The verbs of tickets, tasks, money and supervision: the real binary against the real server. */
+import { createClient } from "@drover/client";
 import { expect } from "vitest";
 import { COLUMNS, runBinary } from "../../testkit/src/drover-binary.ts";
-import { test, type TestServer } from "../../testkit/src/server.ts";
+import { ADMIN_TOKEN, test, type TestServer } from "../../testkit/src/server.ts";
+import { toTrial } from "../test/terminal-double.ts";
 import { EXIT } from "./exit-code.ts";
+import { runCommand } from "./run-command.ts";
 
 /** What a person reads: it went well and fits the terminal. */
 async function read(server: TestServer, ...argv: readonly string[]): Promise<string> {
@@ -64,6 +67,21 @@ test("a ticket, its tasks and their order", async ({ server }) => {
   expect(tasks).toMatch(new RegExp(`^${second.id} .* rewrite$`, "m"));
   expect(graph).toMatch(new RegExp(` ${second.id.slice(0, 8)} .* ${first.id.slice(0, 8)} +rewrite$`, "m"));
   expect(task).toMatch(new RegExp(`^after +${first.id}$`, "m"));
+  const say = (...argv: readonly string[]) => {
+    const trial = toTrial({ env: { DROVER_URL: server.url, DROVER_TOKEN: ADMIN_TOKEN }, createClient });
+    return runCommand(trial.context, argv).then((code) => ({ code, out: trial.out.join("\n") }));
+  };
+  const set = await say("task", "set", second.id, "--title", "rewrite it", "--priority", "LOW", "--timeout", "60");
+  expect(set).toMatchObject({ code: EXIT.ok, out: expect.stringMatching(/^title +rewrite it$/m) as string });
+  expect(set.out).toMatch(/^priority +LOW$/m);
+  expect((await say("task", "set", second.id)).code).toBe(EXIT.usage);
+  expect((await say("task", "free", second.id, first.id)).out).toMatch(/^after +nothing$/m);
+  expect((await say("task", "after", second.id, first.id)).out).toMatch(new RegExp(`^after +${first.id}$`, "m"));
+  expect((await say("task", "after", first.id, second.id)).code).toBe(EXIT.refused);
+  expect((await say("task", "list", "--ready")).code).toBe(EXIT.ok);
+  expect((await say("task", "list", "--ready", "--ticket", ticket.id)).code).toBe(EXIT.usage);
+  expect((await say("ticket", "progress", ticket.id)).out).toMatch(/^0 of 4 tasks are done \(0 %\): /);
+  expect((await say("ticket", "set", ticket.id, "--priority", "CRITICAL")).out).toMatch(/^priority +CRITICAL$/m);
   expect(await read(server, "task", "cancel", second.id)).toBe(`${second.id} cancelled\n`);
   expect(await read(server, "task", "show", second.id)).toMatch(/^state +cancelled$/m);
   expect(await read(server, "ticket", "block", ticket.id, "environment")).toMatch(/^state +backlog \(blocked\)$/m);

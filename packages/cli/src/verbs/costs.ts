@@ -2,7 +2,9 @@
 import { CostBreakdownBy, CostScope, type CostBreakdown, type CostForecast, type CostSummary } from "@drover/contract";
 import { takePositionals } from "../arguments.ts";
 import { connect } from "../connection.ts";
+import { toElapsed } from "../elapsed.ts";
 import { EXIT, UsageError } from "../exit-code.ts";
+import { printList } from "../list-text.ts";
 import { toUsd } from "../money.ts";
 import { formatTable } from "../table.ts";
 import type { Arguments, Context, Verb } from "../verb.ts";
@@ -57,18 +59,55 @@ async function forecast(context: Context, args: Arguments): Promise<number> {
   return EXIT.ok;
 }
 
+const SCOPES: Readonly<Record<string, string>> = {
+  project: "project_id",
+  ticket: "ticket_id",
+  task: "task_id",
+  sandbox: "sandbox_id",
+};
+
+/** Each call of a model by itself, the newest first. */
+async function records(context: Context, args: Arguments): Promise<number> {
+  const [, scope, id] = takePositionals(costs, args, 1, 3);
+  const field = scope !== undefined && Object.hasOwn(SCOPES, scope) ? SCOPES[scope] : undefined;
+  if ((scope === undefined) !== (id === undefined) || (scope !== undefined && field === undefined))
+    throw new UsageError(`usage: drover ${costs.name} ${costs.usage}`, costs.name);
+  const model = args.get("model");
+  const query = {
+    limit: 100,
+    ...(model === undefined ? {} : { model }),
+    ...(field === undefined ? {} : { [field]: id }),
+  };
+  const page = await connect(context, args).listCosts({ query }, { signal: context.signal });
+  const now = context.now();
+  printList(context, args, page, {
+    header: ["AGE", "COST", "IN", "OUT", "SANDBOX", "MODEL"],
+    toRow: (one) => [
+      toElapsed(one.recorded_at, now),
+      toUsd(one.total_cost),
+      String(one.prompt_tokens),
+      String(one.completion_tokens),
+      one.sandbox_id ?? one.purpose,
+      one.model,
+    ],
+    nothing: "No model was called.",
+  });
+  return EXIT.ok;
+}
+
 export const costs: Verb = {
   name: "costs",
   summary: "What models cost, by scope and model.",
-  usage: "[project|ticket|task|sandbox <id>] | forecast <tasks>",
+  usage: "[project|ticket|task|sandbox <id>] | records [project|ticket|task|sandbox <id>] | forecast <tasks>",
   isRemote: true,
   flags: [
     { name: "by", value: "what", doc: "Break down by model, project, ticket, task, sandbox, phase or day." },
     { name: "tokens", value: "n", doc: "For forecast: tokens of a task, if not as measured." },
-    { name: "model", value: "name", doc: "For forecast: the model." },
+    { name: "model", value: "name", doc: "For forecast: the model. For records: only its calls." },
   ],
   async run(context, args) {
     if (args.positionals[0] === "forecast") return forecast(context, args);
+    if (args.positionals[0] === "records") return records(context, args);
     const [scope = "global", scope_id] = takePositionals(costs, args, 0, 2);
     const scope_type = CostScope.safeParse(scope).data;
     if (scope_type === undefined || (scope_type === "global") !== (scope_id === undefined))

@@ -58,6 +58,23 @@ async function show(context: Context, args: Arguments): Promise<number> {
   return EXIT.ok;
 }
 
+async function create(context: Context, args: Arguments): Promise<number> {
+  const [, project_id = "", head_branch = "", title = ""] = takePositionals(pr, args, 4, 4);
+  const [base_branch, ticket_id, text] = [args.get("into"), args.get("ticket"), args.get("text")];
+  const body = {
+    project_id,
+    head_branch,
+    title,
+    ...(text === undefined ? {} : { body: text === "-" ? (await context.readInput()).trimEnd() : text }),
+    ...(base_branch === undefined ? {} : { base_branch }),
+    ...(ticket_id === undefined ? {} : { ticket_id }),
+  };
+  const opened = await connect(context, args).createPull({ body }, { signal: context.signal });
+  const line = `${opened.id} ${opened.state}: ${opened.head_branch} into ${opened.base_branch}`;
+  context.print(args.has("json") ? JSON.stringify(opened, null, 2) : toSafeLine(line));
+  return EXIT.ok;
+}
+
 async function merge(context: Context, args: Arguments): Promise<number> {
   const [, pull_id = ""] = takePositionals(pr, args, 2, 2);
   const method = MergeMethod.safeParse(args.get("method") ?? "squash").data;
@@ -79,18 +96,21 @@ async function close(context: Context, args: Arguments): Promise<number> {
 const ACTIONS: Readonly<Record<string, (context: Context, args: Arguments) => Promise<number>>> = {
   list,
   show,
+  create,
   merge,
   close,
 };
 
 export const pr: Verb = {
   name: "pr",
-  summary: "List, show, merge and close pull requests.",
-  usage: "list | show <id> | merge <id> | close <id>",
+  summary: "Open, list, show, merge and close pull requests.",
+  usage: "list | show <id> | create <project> <branch> <title> | merge <id> | close <id>",
   isRemote: true,
   flags: [
     { name: "project", value: "id", doc: "For list: of this project." },
-    { name: "ticket", value: "id", doc: "For list: of this ticket." },
+    { name: "ticket", value: "id", doc: "For list and create: of this ticket." },
+    { name: "into", value: "branch", doc: "For create: into this branch, not the default one." },
+    { name: "text", value: "text", doc: "For create: what it says; - reads standard input." },
     { name: "state", value: "state", doc: "For list: open, merged or closed." },
     { name: "diff", doc: "For show: the diff alone." },
     { name: "method", value: "method", doc: "For merge: squash, merge or rebase (squash)." },

@@ -7,6 +7,7 @@ import { EXIT, UsageError } from "../exit-code.ts";
 import { followSandbox } from "../follow-sandbox.ts";
 import { runDirect } from "../run-direct.ts";
 import type { Arguments, Verb } from "../verb.ts";
+import { printWorkerEnv } from "../worker-env.ts";
 
 function parseAmount(args: Arguments, flag: string): number | undefined {
   const text = args.get(flag);
@@ -65,7 +66,11 @@ export const run: Verb = {
     { name: "agent-server", value: "address", doc: "With --mode remote: where it is (DROVER_AGENT_SERVER_URL)." },
     { name: "timeout", value: "seconds", doc: "With --direct: give up after so long (300)." },
     { name: "script", value: "path", doc: "With --direct: what a scripted agent plays, as YAML or JSON." },
-    { name: "provider", value: "name", doc: "What makes the sandbox: local, docker, daytona, kubernetes, remote." },
+    {
+      name: "provider",
+      value: "name",
+      doc: "What makes the sandbox: local, docker, daytona, kubernetes, remote, external.",
+    },
     { name: "runtime", value: "name", doc: "Which agent works in it." },
     { name: "model", value: "name", doc: "Which model the agent uses." },
     { name: "repo", value: "address", doc: "Repository that is checked out in the workspace." },
@@ -84,7 +89,7 @@ export const run: Verb = {
     { name: "project", value: "id", doc: "Project it belongs to." },
   ],
   details:
-    "Prints the sandbox's id. A prompt of `-` is read from standard input. With --follow or --direct the exit code says how the work ended: 0 completed, 1 failed or ended otherwise. A direct run prints its result as the last line; see docs/HARNESS.md.",
+    "Prints the sandbox's id; of provider external, once, the variables of its worker, for `eval`. A prompt of `-` is read from standard input. With --follow or --direct the exit code says how the work ended: 0 completed, 1 failed or ended otherwise. A direct run prints its result as the last line; see docs/HARNESS.md.",
   async run(context, args) {
     const words = takePositionals(run, args, 1, Number.POSITIVE_INFINITY).join(" ");
     const prompt = words === "-" ? (await context.readInput()).trimEnd() : words;
@@ -98,9 +103,12 @@ export const run: Verb = {
     const client = connect(context, args);
     const sandbox = await client.createSandbox({ body }, { signal: context.signal });
     if (!args.has("follow")) {
-      context.print(args.has("json") ? JSON.stringify(sandbox, null, 2) : sandbox.id);
+      if (args.has("json")) context.print(JSON.stringify(sandbox, null, 2));
+      else if (sandbox.worker_env === undefined) context.print(sandbox.id);
+      else printWorkerEnv(context, sandbox);
       return EXIT.ok;
     }
+    if (!args.has("json")) printWorkerEnv(context, sandbox);
     context.warn(`${sandbox.id} (${sandbox.provider})`);
     return followSandbox(context, client, sandbox, args.has("json"));
   },

@@ -1,6 +1,6 @@
 /** drover task: pieces of a ticket's work, and every try at them. */
 import { TaskStatus, type Task } from "@drover/contract";
-import { takePositionals } from "../arguments.ts";
+import { parseCount, takePositionals } from "../arguments.ts";
 import { connect } from "../connection.ts";
 import { toElapsed } from "../elapsed.ts";
 import { EXIT, UsageError } from "../exit-code.ts";
@@ -58,8 +58,13 @@ async function create(context: Context, args: Arguments): Promise<number> {
 
 async function list(context: Context, args: Arguments): Promise<number> {
   takePositionals(task, args, 1, 1);
-  const query = { limit: 100, project_id: args.get("project"), ticket_id: args.get("ticket"), q: args.get("search") };
-  const page = await connect(context, args).listTasks({ query }, { signal: context.signal });
+  const [project_id, ticket_id, q] = [args.get("project"), args.get("ticket"), args.get("search")];
+  if (args.has("ready") && (ticket_id ?? q) !== undefined)
+    throw new UsageError("--ready goes with --project only", task.name);
+  const [client, { signal }] = [connect(context, args), context];
+  const page = args.has("ready")
+    ? await client.listReady({ query: { limit: 100, project_id } }, { signal })
+    : await client.listTasks({ query: { limit: 100, project_id, ticket_id, q } }, { signal });
   const now = context.now();
   printList(context, args, page, {
     header: ["ID", "STATE", "PRIORITY", "AGE", "TITLE"],
@@ -124,11 +129,48 @@ async function retry(context: Context, args: Arguments): Promise<number> {
   );
 }
 
+async function change(context: Context, args: Arguments): Promise<number> {
+  const [, task_id = ""] = takePositionals(task, args, 2, 2);
+  const [title, description, priority] = [args.get("title"), args.get("description"), args.get("priority")];
+  const timeout_seconds = parseCount(task, args, "timeout");
+  const body = {
+    ...(title === undefined ? {} : { title }),
+    ...(description === undefined ? {} : { description }),
+    ...(priority === undefined ? {} : { priority }),
+    ...(args.all("file").length === 0 ? {} : { owned_files: [...args.all("file")] }),
+  };
+  const isChanged = Object.keys(body).length > 0;
+  if (!isChanged && timeout_seconds === undefined)
+    throw new UsageError("--title, --description, --priority, --file or --timeout say what is changed", task.name);
+  const [client, { signal }] = [connect(context, args), context];
+  const params = { task_id };
+  const timed =
+    timeout_seconds === undefined
+      ? undefined
+      : await client.setTaskTimeout({ params, body: { timeout_seconds } }, { signal });
+  const changed = isChanged ? await client.updateTask({ params, body }, { signal }) : timed;
+  return changed === undefined ? EXIT.failed : showTask(context, args, changed);
+}
+
+/** `after`: waits for another task from now on. `free`: does not wait for it any more. */
+const toTie =
+  (isAdded: boolean) =>
+  async (context: Context, args: Arguments): Promise<number> => {
+    const [, task_id = "", other = ""] = takePositionals(task, args, 3, 3);
+    const [client, { signal }] = [connect(context, args), context];
+    if (isAdded) await client.addDependencies({ params: { task_id }, body: { depends_on: [other] } }, { signal });
+    else await client.removeDependency({ params: { task_id, dependency_id: other } }, { signal });
+    return showTask(context, args, await client.getTask({ params: { task_id } }, { signal }));
+  };
+
 const ACTIONS: Readonly<Record<string, (context: Context, args: Arguments) => Promise<number>>> = {
   create,
   list,
   show,
   attempts,
+  set: change,
+  after: toTie(true),
+  free: toTie(false),
   move,
   cancel: toEnd("cancelTask"),
   fail: toEnd("failTask"),
@@ -138,18 +180,21 @@ const ACTIONS: Readonly<Record<string, (context: Context, args: Arguments) => Pr
 
 export const task: Verb = {
   name: "task",
-  summary: "Create, list, move, end and retry tasks.",
+  summary: "Create, list, change, order, end and retry tasks.",
   usage:
-    "create <ticket> <title> | list | show <id> | attempts <id> | move <id> <state> | cancel <id> | fail <id> | timeout <id> | retry <id>",
+    "create <ticket> <title> | list | show <id> | attempts <id> | set <id> | after <id> <task> | free <id> <task> | move <id> <state> | cancel <id> | fail <id> | timeout <id> | retry <id>",
   isRemote: true,
   flags: [
     { name: "project", value: "id", doc: "For list: only those of this project." },
     { name: "ticket", value: "id", doc: "For list: only those of this ticket." },
     { name: "search", short: "q", value: "text", doc: "For list: only those that match the text." },
-    { name: "description", value: "text", doc: "For create: what to do." },
-    { name: "priority", value: "priority", doc: "For create: CRITICAL, HIGH, MEDIUM or LOW (MEDIUM)." },
+    { name: "ready", doc: "For list: only those that would be started next, best first." },
+    { name: "title", value: "text", doc: "For set: another title." },
+    { name: "description", value: "text", doc: "For create and set: what to do." },
+    { name: "priority", value: "priority", doc: "For create and set: CRITICAL, HIGH, MEDIUM or LOW (MEDIUM)." },
+    { name: "timeout", value: "seconds", doc: "For set: how long a try may take." },
     { name: "after", value: "task", many: true, doc: "For create: waits for this task; may be repeated." },
-    { name: "file", value: "pattern", many: true, doc: "For create: a path that is its own; may be repeated." },
+    { name: "file", value: "pattern", many: true, doc: "For create and set: a path that is its own; may be repeated." },
     { name: "reason", value: "text", doc: "For cancel, fail and timeout: why; it is kept with the task." },
     { name: "force", doc: "For create: start although the project does not start tasks by itself." },
   ],

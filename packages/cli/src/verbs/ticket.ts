@@ -6,6 +6,7 @@ import { toElapsed } from "../elapsed.ts";
 import { EXIT, UsageError } from "../exit-code.ts";
 import { printList } from "../list-text.ts";
 import { formatTexts } from "../table.ts";
+import { wrap } from "../terminal.ts";
 import type { Arguments, Context, Verb } from "../verb.ts";
 
 const toState = (one: Ticket): string =>
@@ -82,6 +83,32 @@ async function show(context: Context, args: Arguments): Promise<number> {
     args,
     await connect(context, args).getTicket({ params: { ticket_id } }, { signal: context.signal }),
   );
+}
+
+async function change(context: Context, args: Arguments): Promise<number> {
+  const [, ticket_id = ""] = takePositionals(ticket, args, 2, 2);
+  const [title, description, priority] = [args.get("title"), args.get("description"), args.get("priority")];
+  const body = {
+    ...(title === undefined ? {} : { title }),
+    ...(description === undefined ? {} : { description }),
+    ...(priority === undefined ? {} : { priority }),
+  };
+  if (Object.keys(body).length === 0)
+    throw new UsageError("--title, --description or --priority say what is changed", ticket.name);
+  const call = { params: { ticket_id }, body };
+  return showTicket(context, args, await connect(context, args).updateTicket(call, { signal: context.signal }));
+}
+
+async function progress(context: Context, args: Arguments): Promise<number> {
+  const [, ticket_id = ""] = takePositionals(ticket, args, 2, 2);
+  const call = { params: { ticket_id } };
+  const found = await connect(context, args).getTicketProgress(call, { signal: context.signal });
+  const states = Object.entries(found.by_status).map(([state, count]) => `${count} ${state}`);
+  const text = `${found.completed} of ${found.total_tasks} tasks are done (${Math.round(found.percent)} %)`;
+  const line = states.length === 0 ? text : `${text}: ${states.join(", ")}`;
+  if (args.has("json")) context.print(JSON.stringify(found, null, 2));
+  else for (const part of wrap(line, context.width)) context.print(part);
+  return EXIT.ok;
 }
 
 async function move(context: Context, args: Arguments): Promise<number> {
@@ -226,6 +253,8 @@ const ACTIONS: Readonly<Record<string, (context: Context, args: Arguments) => Pr
   create,
   list,
   show,
+  progress,
+  set: change,
   move,
   approve,
   reject,
@@ -243,15 +272,16 @@ const ACTIONS: Readonly<Record<string, (context: Context, args: Arguments) => Pr
 
 export const ticket: Verb = {
   name: "ticket",
-  summary: "Create, find, move, approve, comment and resolve tickets.",
+  summary: "Create, find, change, approve, comment and resolve tickets.",
   usage:
-    "create <title> | list | show <id> | move <id> <state> | approve <id> | reject <id> <reason> | block <id> <reason> | unblock <id> | why <id> | after <id> <ticket> | free <id> <ticket> | search <text...> | resolve <id> <why> | comment <id> <text> | comments <id> | history <id>",
+    "create <title> | list | show <id> | progress <id> | set <id> | move <id> <state> | approve <id> | reject <id> <reason> | block <id> <reason> | unblock <id> | why <id> | after <id> <ticket> | free <id> <ticket> | search <text...> | resolve <id> <why> | comment <id> <text> | comments <id> | history <id>",
   isRemote: true,
   flags: [
     { name: "project", value: "id", doc: "The project." },
     { name: "github", value: "owner/name", doc: "For create: the project of this repository; made if there is none." },
-    { name: "description", value: "text", doc: "For create: what is wanted." },
-    { name: "priority", value: "priority", doc: "For create: CRITICAL, HIGH, MEDIUM or LOW (MEDIUM)." },
+    { name: "title", value: "text", doc: "For set: another title." },
+    { name: "description", value: "text", doc: "For create and set: what is wanted." },
+    { name: "priority", value: "priority", doc: "For create and set: CRITICAL, HIGH, MEDIUM or LOW (MEDIUM)." },
     {
       name: "type",
       value: "kind",
