@@ -19,6 +19,7 @@ import { createStepChannel } from "../step-channel.ts";
 import { type AgentDeath, createAgentProcess } from "./agent-process.ts";
 import { refuseTool } from "./guard-rails.ts";
 import { createInputStream, type InputStream } from "./input-stream.ts";
+import { createLater } from "./later.ts";
 import { toSdkOptions, toTranscriptPath } from "./options.ts";
 import {
   type HookInput,
@@ -229,6 +230,7 @@ function createSession(order: WorkOrder, load: typeof loadSdk, signal: AbortSign
 
   /** A turn is over. Whether the work is depends on what else was asked for. */
   const tellResult = (result: SdkResult) => {
+    void looks.all();
     flushAnswer();
     closeAbandoned("the turn was ended while this tool ran");
     permissions.abandon("the turn is over");
@@ -301,18 +303,18 @@ function createSession(order: WorkOrder, load: typeof loadSdk, signal: AbortSign
   };
 
   /** What a tool changed is told in its place, while the agent asks its model; its next tool waits, so each change has its tool. */
-  const looks = new Set<Promise<unknown>>();
+  const looks = createLater();
   const look = (hook: HookInput) => {
     const at = tools.get(hook.tool_use_id)?.turn ?? turn;
     const done = toCompletedEvent(hook);
     const step = toStep([{ ...done, event_data: { turn: at, ...done.event_data } }]);
-    const looked = order.atBoundary({ kind: "tool", turn: at, toolUseId: hook.tool_use_id }).then(
-      (changes) => ({ ...step, events: [...changes, ...step.events] }),
-      () => step, // what cannot be told is logged by whoever looks
+    const looked = looks.do(() => order.atBoundary({ kind: "tool", turn: at, toolUseId: hook.tool_use_id }));
+    channel.put(
+      looked.then(
+        (changes) => ({ ...step, events: [...changes, ...step.events] }),
+        () => step, // what cannot be told is logged by whoever looks
+      ),
     );
-    channel.put(looked);
-    looks.add(looked);
-    void looked.then(() => looks.delete(looked));
   };
 
   const hooks: SdkOptions["hooks"] = {
@@ -321,7 +323,7 @@ function createSession(order: WorkOrder, load: typeof loadSdk, signal: AbortSign
         onFailure: "block",
         hooks: [
           async (given) => {
-            await Promise.all(looks);
+            await looks.all();
             const refusal = refuseTool(order, parseHookInput(given));
             return refusal === undefined
               ? {}
@@ -357,6 +359,7 @@ function createSession(order: WorkOrder, load: typeof loadSdk, signal: AbortSign
     let outcome: Outcome | undefined;
     const finish = (why: Outcome) => {
       outcome ??= why;
+      void looks.all();
       input.end();
       ending.abort();
       void agent.end();
