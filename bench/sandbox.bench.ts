@@ -92,7 +92,7 @@ try {
     ratio: coldRatio,
     target: "<= 1.5x bare bubblewrap and node",
     met: coldRatio <= 1.5,
-    note: "with control groups, a disk of its own where there are loop devices, a supervisor; the ratio is the median of those of each round",
+    note: "with control groups, a disk of its own where there are loop devices, a supervisor; as root an empty disk and the shell that begins the next one wait from the round before; the ratio is the median of those of each round",
   });
   report({
     ...shared,

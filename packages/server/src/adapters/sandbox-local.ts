@@ -29,6 +29,7 @@ import {
 import { connectInside } from "./local/connect-inside.ts";
 import { findBubblewrap, type BubblewrapOptions } from "./local/find-bubblewrap.ts";
 import { openLaunch, SHOWN } from "./local/launch.ts";
+import { openLaunchesAhead } from "./local/launch-ahead.ts";
 import { openNotes } from "./local/notes.ts";
 import { listPlaces, makePlace, readNote, readNotedProcess, toPlace, type Note, type Place } from "./local/places.ts";
 import { listPlainProcesses } from "./local/plain-processes.ts";
@@ -58,7 +59,8 @@ const STATUS_LIMIT_MS = 3_000;
 /** Sandboxes of this process that no row knows; the name of the process follows. */
 const SELF_TEST = "self-test-";
 const WARM = "warm-";
-const OWNED = new RegExp(`^(?:${SELF_TEST}|${WARM})(\\d+-\\d+)-`);
+const AHEAD = "ahead-";
+const OWNED = new RegExp(`^(?:${SELF_TEST}|${WARM}|${AHEAD})(\\d+-\\d+)-`);
 const SNAPSHOT_NAME = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,120}$/;
 const TEST_LIMITS = { memoryBytes: 256 * 1024 * 1024, cpus: 1, diskBytes: 64 * 1024 * 1024, processes: 64 };
 
@@ -100,6 +102,8 @@ export async function openLocalProvider(options: LocalOptions): Promise<SandboxP
   const openGroup = async (key: string): Promise<Cgroup | undefined> =>
     openNotedGroup(key, await readNote(placeOf(key)));
   const ownKey = (prefix: string) => `${prefix}${nameOwnProcess()}-${randomBytes(4).toString("hex")}`;
+  // For whoever is no root there is nothing to be mounted ahead.
+  const ahead = isRoot && !isPlain ? openLaunchesAhead(launch, () => placeOf(ownKey(AHEAD))) : undefined;
 
   let images: Promise<boolean> | undefined;
   const hasImages = () => (images ??= isRoot && !isPlain ? canMountImages(runtime.directory) : Promise.resolve(false));
@@ -167,8 +171,11 @@ export async function openLocalProvider(options: LocalOptions): Promise<SandboxP
     const { limits } = known ?? spec;
     const hasImage = known?.hasImage ?? (isImageSize(limits.diskBytes) && (await hasImages()));
     const agents = await showAgents(runtime.directory, spec.agents ?? [], isPlain && !isRoot);
+    const options = { place, runtime, bubblewrap, isRoot, limits, hasImage, agents };
+    const isNew = known === undefined && !OWNED.test(spec.key);
+    let launched = isNew ? await ahead?.take(options) : undefined;
     makePlace(place);
-    const launched = await launch({ place, runtime, bubblewrap, isRoot, limits, hasImage, agents });
+    launched ??= await launch(options);
     try {
       const [note, group] = await Promise.all([
         known ?? notes.noteNew(place, spec, hasImage),
@@ -180,7 +187,7 @@ export async function openLocalProvider(options: LocalOptions): Promise<SandboxP
       if (uid !== null) for (const directory of [place.workspace, place.home]) await chown(directory, uid, uid);
       return { note, boot: await launched.tell({ uid, groupFiles: group?.joinFiles ?? [] }) };
     } catch (error) {
-      launched.leave();
+      void launched.leave();
       throw error;
     }
   };
@@ -451,6 +458,7 @@ export async function openLocalProvider(options: LocalOptions): Promise<SandboxP
       closing.abort(new Error("the server stops"));
       await pool.close();
       await tested?.catch(() => undefined);
+      await ahead?.close();
       await disks.close();
       for (const stop of watchdogs.values()) stop();
     },

@@ -1,8 +1,10 @@
 /** What is done beside bubblewrap's start is done before anything runs in the sandbox, or there is no sandbox. */
-import { spawn } from "node:child_process";
+import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
+import { existsSync } from "node:fs";
 import { mkdir, readFile, readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import { expect, onTestFinished, test } from "vitest";
 import {
   collect,
@@ -12,9 +14,10 @@ import {
   untilFact,
 } from "../../../../testkit/src/conformance/sandbox/given.ts";
 import { openLocal } from "../../../../testkit/src/hostile/open-local.ts";
-import type { SandboxLimits } from "../../ports/sandbox-provider.ts";
+import type { SandboxLimits, SandboxRef } from "../../ports/sandbox-provider.ts";
 import { listResidents, findAlive } from "./process-table.ts";
 
+const run = promisify(execFile);
 const MIB = 1024 * 1024;
 const { signal } = new AbortController();
 const isRoot = process.getuid?.() === 0;
@@ -77,6 +80,34 @@ test("the first command finds the sandbox's own disk, and not what was shown bef
     const { stdout, stderr } = await collect(provider.exec(ref, { argv }, signal));
     expect(stdout.toString() + stderr.toString()).toBe("agent:700\nagent:700\n");
   }
+});
+
+test("the shell that is started ahead is nobody's: it is in no list, begins the next sandbox, and is gone with its server", async () => {
+  const { provider, folder, ensure, keys } = await open();
+  const findAhead = async () => (await readdir(join(folder, "sandboxes"))).filter((name) => name.startsWith("ahead-"));
+  const whoami = async (ref: SandboxRef) =>
+    (await collect(provider.exec(ref, { argv: ["sh", "-c", "touch /workspace/mine; ls /workspace; pwd"] }, signal)))
+      .stdout;
+  await ensure();
+  if (!isRoot) return void expect(await findAhead()).toEqual([]);
+  await untilFact("one waits", async () => (await findAhead()).length === 1);
+  const [waiting = ""] = await findAhead();
+  expect((await provider.list({}, signal)).map(({ key }) => key)).toEqual(keys);
+  await untilFact("its shell has mounted", () => isOnThisMachine(`/${waiting}/process`));
+  const second = await ensure();
+  expect(await findAhead()).not.toContain(waiting);
+  expect((await whoami(second)).toString()).toBe("mine\n/workspace\n");
+  // One that has ended meanwhile is not waited for.
+  await untilFact("the next one waits", async () => (await findAhead()).length === 1);
+  const [next = ""] = await findAhead();
+  await untilFact("its shell is there", () => isOnThisMachine(`/${next}/process`));
+  const { stdout } = await run("pgrep", ["-f", `/${next}/process`]);
+  const pids = stdout.split("\n").filter(Boolean);
+  for (const pid of pids) process.kill(Number(pid), "SIGKILL");
+  await untilFact("it is over", () => pids.every((pid) => !existsSync(`/proc/${pid}`)));
+  expect((await whoami(await ensure())).toString()).toBe("mine\n/workspace\n");
+  await provider.close();
+  expect(await findAhead()).toEqual([]);
 });
 
 test("no two have a uid in common, also when something else on this machine has the next one", async () => {

@@ -3,6 +3,7 @@ import { spawn, type ChildProcess } from "node:child_process";
 import { chmodSync, closeSync, existsSync, lstatSync, openSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { createServer, type Server } from "node:net";
+import type { Readable } from "node:stream";
 import { AppError } from "@drover/contract";
 import type { AgentMount, SandboxLimits } from "../../ports/sandbox-provider.ts";
 import { INSIDE, MERGED_DIRECTORIES, SEARCH_PATH, toBubblewrapArgs, type Mounts } from "./bubblewrap.ts";
@@ -27,11 +28,10 @@ const SAID_CHARACTERS = 2_000;
  *  in the background: joins the groups, goes first should the host run out of memory, sets its limits, and becomes the rest of its arguments,
  *  but only once its parent is gone: it outlives us, and bubblewrap ends with its parent. The parent ends when all is in place and it has noted
  *  who that is, so that whoever waits for it can find and end what it started; one that is not noted ends by itself, and so does one that is
- *  told nothing. There is no environment, and what a shell adds on its own is taken back where it can be: bash insists on its level. */
+ *  told nothing. It works where its sandbox's place is, whatever that is called by then. There is no environment, and what a shell adds on its own is taken back where it can be: bash insists on its level. */
 const toScript = ({ words, first, limit, become, before, beside }: Work) => `set -eu
 unset PWD
 PATH=/usr/sbin:/usr/bin:/sbin:/bin
-process=$1; shift
 ${words}${first}read -r uid
 groups=
 IFS='
@@ -42,13 +42,15 @@ $file"; done
   for file in $groups; do echo 0 > "$file"; done
   echo 1000 > /proc/self/oom_score_adj
 ${limit}  while read -r own < /proc/self/stat; do case $own in *") "?" $$ "*) ;; *) break ;; esac; done
-  read -r noted < "$process"
+  read -r noted < process
   [ "\${noted%% *}" = "\${own%% *}" ]
+  cd /
+  unset PWD OLDPWD
   exec ${become}"$@" > /dev/null < /dev/null
 } &
 sandbox=$!
 ${before}read -r noted < "/proc/$sandbox/stat"
-echo "$noted" > "$process"
+echo "$noted" > process
 ${beside}`;
 
 interface Work {
@@ -86,19 +88,27 @@ mounting=$!
   beside: "",
 };
 
+/** Says when it has mounted what there is already, for whoever starts it ahead of its sandbox. */
+const toAhead = (work: Work): Work => ({
+  ...work,
+  first: `mount --all --fstab "$table" 3>&- 4>&-
+echo there
+`,
+  before: "",
+});
+
 /** A file system of its own takes longer to mount than bubblewrap takes to start. It is mounted beside that, over the empty directories that
  *  bubblewrap shows meanwhile, and comes through to them. A sandbox that does not get its own ends before anything runs in it. */
 const MOUNT_IMAGE: Work = {
   ...SHOW_PLACES,
-  words: `${SHOW_PLACES.words}image=$1 options=$2 over=$3; shift 3
+  words: `${SHOW_PLACES.words}options=$1 over=$2; shift 2
 `,
   beside: `{
-  mount -t ext4 -o "$options" "$image" ${IMAGE_MOUNT} &&
+  mount -t ext4 -o "$options" disk.img ${IMAGE_MOUNT} &&
   { [ -d ${IMAGE_MOUNT}/home ] || install -d -m 0700 -o "$uid" -g "$uid" ${IMAGE_MOUNT}/workspace ${IMAGE_MOUNT}/home; } &&
   mount --all --fstab "$over" && echo mounted || kill -KILL "$sandbox"
 } 3>&- 4>&- &`,
 };
-const MOUNTED = "mounted\n";
 export const SHOWN: Mounts = {
   workspace: "/mnt/workspace",
   home: "/mnt/home",
@@ -205,26 +215,28 @@ const toPlainArgv = (mounts: Mounts, key: string): readonly string[] => [
   `${mounts.runtime}/supervisor.cjs`,
 ];
 
-function toArgv(options: LaunchOptions, imageTable: string): readonly string[] {
+function toArgv(options: LaunchOptions, imageTable: string, isAhead: boolean): readonly string[] {
   const { place, isRoot, limits } = options;
   const own = toOwn(options);
   const inner =
     options.bubblewrap === undefined
       ? [...(isRoot ? [] : toLimits(limits, false)), ...toPlainArgv(isRoot ? SHOWN : own, place.key)]
       : toBubblewrapArgv(options, options.bubblewrap, own);
-  const toNoted = (work: Work) => [TOOLS.sh, "-c", toScript(work), "sh", place.process];
+  // What it is called says to whom it belongs.
+  const toNoted = (work: Work) => [TOOLS.sh, "-c", toScript(work), place.process];
   if (!isRoot) return [...toNoted(NOTHING), ...inner];
+  const work = options.hasImage ? MOUNT_IMAGE : SHOW_PLACES;
   return [
     TOOLS.unshare,
     "--mount",
     "--propagation",
     "private",
     "--",
-    ...toNoted(options.hasImage ? MOUNT_IMAGE : SHOW_PLACES),
+    ...toNoted(isAhead ? toAhead(work) : work),
     place.mounts,
     String(limits.processes),
     String(Math.ceil(limits.diskBytes / 512)),
-    ...(options.hasImage ? [place.image, IMAGE_MOUNT_OPTIONS, imageTable] : []),
+    ...(options.hasImage ? [IMAGE_MOUNT_OPTIONS, imageTable] : []),
     ...inner,
   ];
 }
@@ -249,28 +261,38 @@ export interface Boot {
   close(): void;
 }
 
-async function listenMounted(stdout: AsyncIterable<Buffer>): Promise<void> {
+/** What the shell says as it goes, once each. */
+const LINES = { there: "there\n", mounted: "mounted\n" };
+
+function listenLines(stdout: Readable | null, hasImage: boolean) {
+  const [there, mounted] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   let text = "";
-  for await (const chunk of stdout) {
-    text += chunk.toString();
-    if (text === MOUNTED) return;
-  }
-  throw new AppError("sandbox.unavailable", "its disk could not be mounted");
+  stdout?.setEncoding("utf8").on("data", (chunk: string) => {
+    text += chunk;
+    if (text.includes(LINES.there)) there.resolve();
+    if (text.includes(LINES.mounted)) mounted.resolve();
+  });
+  stdout?.once("close", () => {
+    there.reject(new AppError("sandbox.unavailable", "its places could not be mounted"));
+    mounted.reject(new AppError("sandbox.unavailable", "its disk could not be mounted"));
+  });
+  if (!hasImage) mounted.resolve();
+  for (const { promise } of [there, mounted])
+    // Expected: it failed before anybody waits for this.
+    promise.catch(() => undefined);
+  return { there: there.promise, mounted: mounted.promise };
 }
 
-function listen(child: ChildProcess): Boot {
+function listen(child: ChildProcess, hasImage: boolean): Boot & { readonly there: Promise<void> } {
   const { stdout, stderr } = child;
   let text = "";
   stderr?.setEncoding("utf8").on("data", (chunk: string) => {
     if (text.length < SAID_CHARACTERS) text += chunk;
   });
   stderr?.on("error", () => undefined);
-  const mounted = stdout === null ? Promise.resolve() : listenMounted(stdout);
-  // Expected: it failed before anybody waits for this.
-  mounted.catch(() => undefined);
   return {
     said: () => text.trim().slice(0, SAID_CHARACTERS),
-    mounted,
+    ...listenLines(stdout, hasImage),
     close: () => {
       stdout?.destroy();
       stderr?.destroy();
@@ -295,19 +317,24 @@ export interface Told {
 
 /** A shell that waits to be told. */
 export interface Launched {
+  /** Until it has mounted what is there already; said only by one that is started ahead. */
+  readonly there: Promise<void>;
+  /** False when it has ended, or was told. */
+  isWaiting(): boolean;
   /** Resolves when the sandbox's first process stands and is noted. */
   tell(told: Told): Promise<Boot>;
-  /** It will not be told anything, and ends. */
-  leave(): void;
+  /** It will not be told anything. Resolves when it has ended. */
+  leave(): Promise<void>;
 }
 
-export type Launch = (options: LaunchOptions) => Promise<Launched>;
+/** `isAhead`: before anybody knows of its sandbox, in a place that is called something else later. */
+export type Launch = (options: LaunchOptions, isAhead?: boolean) => Promise<Launched>;
 
 const toFailure = (cause: unknown) =>
   new AppError("sandbox.unavailable", "the sandbox could not be started", { cause });
 
-function toLaunched(child: ChildProcess): Launched {
-  const boot = listen(child);
+function toLaunched(child: ChildProcess, hasImage: boolean): Launched {
+  const boot = listen(child, hasImage);
   const ended = new Promise<void>((resolve, reject) => {
     child.once("error", reject);
     child.once("exit", () => resolve());
@@ -316,6 +343,8 @@ function toLaunched(child: ChildProcess): Launched {
   ended.catch(() => undefined);
   child.stdin?.on("error", () => undefined);
   return {
+    there: boot.there,
+    isWaiting: () => child.exitCode === null && child.signalCode === null && child.stdin?.writable === true,
     tell: async ({ uid, groupFiles }) => {
       child.stdin?.end(`${[uid ?? "", ...groupFiles].join("\n")}\n`);
       await ended.catch((cause: unknown) => {
@@ -323,9 +352,10 @@ function toLaunched(child: ChildProcess): Launched {
       });
       return boot;
     },
-    leave: () => {
+    leave: async () => {
       child.stdin?.destroy();
       boot.close();
+      await ended.catch(() => undefined);
     },
   };
 }
@@ -333,18 +363,19 @@ function toLaunched(child: ChildProcess): Launched {
 /** `directory` is ours, and its files are the same for all. */
 export async function openLaunch(directory: string): Promise<Launch> {
   const files = await ensureFiles(directory);
-  return async (options) => {
+  return async (options, isAhead = false) => {
     if (options.isRoot) writeFileSync(options.place.mounts, toMountTable(options));
     const control = await openControlSocket(options.place);
     const filter = openSync(files.filter, "r");
     try {
       const handle = (control as unknown as { _handle: { fd: number } })._handle;
-      const [program = "", ...args] = toArgv(options, files.imageTable);
-      const stdio: (number | "ignore" | "pipe")[] = ["pipe", options.hasImage ? "pipe" : "ignore", "pipe"];
+      const [program = "", ...args] = toArgv(options, files.imageTable, isAhead);
+      const stdio: (number | "ignore" | "pipe")[] = ["pipe", options.hasImage || isAhead ? "pipe" : "ignore", "pipe"];
       stdio[CONTROL_FD] = handle.fd;
       stdio[SECCOMP_FD] = filter;
       // A session of its own, which no signal to ours reaches.
-      return toLaunched(spawn(program, args, { cwd: "/", env: {}, stdio, detached: true }));
+      const { root: cwd } = options.place;
+      return toLaunched(spawn(program, args, { cwd, env: {}, stdio, detached: true }), options.hasImage);
     } catch (cause) {
       throw toFailure(cause);
     } finally {
