@@ -77,7 +77,8 @@ export interface WorkOrder {
   readonly allowedTools: readonly string[];
   readonly disallowedTools: readonly string[];
   readonly mcpServers: Readonly<Record<string, McpServer>>;
-  readonly subagents: Readonly<Record<string, Subagent>>;
+  /** Null: none, not even those that the agent brings along, where it can be kept from them. */
+  readonly subagents: Readonly<Record<string, Subagent>> | null;
   readonly skills: boolean;
   /** Whether the agent may ask a person; null: where the policy says that a person is asked. */
   readonly questions: boolean | null;

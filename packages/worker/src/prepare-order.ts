@@ -67,7 +67,7 @@ export async function prepareOrder(settings: Settings, assignment: Assignment, m
         ? {}
         : { orchestrator: { type: "http", url: settings.mcpServerUrl, headers: {} } }),
     },
-    subagents: settings.subagents === false ? {} : (agent.subagents ?? {}),
+    subagents: settings.subagents === false ? null : (agent.subagents ?? {}),
     skills: settings.skills ?? agent.skills ?? true,
     questions: settings.questions ?? null,
     settingSources: settings.settingSources ?? null,

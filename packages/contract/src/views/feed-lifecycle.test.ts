@@ -38,8 +38,8 @@ test("a budget says what is spent of it, whose it is, and what is asked", () => 
   const question = "Raise it, or end the sandbox?";
   for (const prefix of ["", "cost."]) {
     expect(say(`${prefix}budget.warning`, data)).toMatchObject({ detail: standing, tone: "warn" });
-    expect(say(`${prefix}budget.exceeded`, { ...data, question })).toMatchObject({
-      detail: `${standing} · ${question}`,
+    expect(say(`${prefix}budget.exceeded`, { ...data, estimate_usd: 2, question })).toMatchObject({
+      detail: `${standing} · the next call is expected to cost $2.00 · ${question}`,
       tone: "bad",
     });
   }

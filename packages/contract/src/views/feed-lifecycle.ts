@@ -69,7 +69,11 @@ const toWarningSentence = (data: JsonObject): Sentence => ({
 
 const toExceededSentence = (data: JsonObject): Sentence => ({
   title: "A budget is used up",
-  detail: join(toStanding(data), readText(data, "question")),
+  detail: join(
+    toStanding(data),
+    readNumber(data, "estimate_usd") !== null && `the next call is expected to cost ${toUsd(data, "estimate_usd")}`,
+    readText(data, "question"),
+  ),
   tone: "bad",
 });
 

@@ -107,6 +107,8 @@ test("questions and sources of settings are as the worker's environment says, el
     !(await toSdkOptions({ ...order, ...change })).disallowedTools.includes("AskUserQuestion");
   expect(await sourcesOf({})).toEqual(["project"]);
   expect(await sourcesOf({ settingSources: ["user", "local"] })).toEqual(["user", "local"]);
+  const withoutSubagents = await toSdkOptions({ ...order, subagents: null });
+  expect(withoutSubagents).toMatchObject({ agents: {}, disallowedTools: expect.arrayContaining(["Agent", "Task"]) });
   // Without skills the repository's instructions are still read.
   expect(await toSdkOptions({ ...order, skills: false })).toMatchObject({ settingSources: ["project"], skills: [] });
   const asking = { permissionPolicy: { ...order.permissionPolicy, decision: "ask" } };

@@ -5,6 +5,7 @@ import { mkdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { WorkOrder } from "../../agent-runtime.ts";
 import type { SdkOptions } from "./sdk.ts";
+import { SUBAGENT_TOOLS } from "./to-events.ts";
 
 const GUIDE_CHARACTERS = 100_000;
 /** Names of the worker's own settings, and of whatever decides how the agent reaches its model: set by us alone. */
@@ -50,9 +51,12 @@ async function readGuide(cwd: string): Promise<string | undefined> {
 
 const QUESTION_TOOL = "AskUserQuestion";
 
-/** Nobody is there to answer unless the policy says that a person is asked. */
-const toDisallowed = ({ disallowedTools, permissionPolicy, questions }: WorkOrder): readonly string[] =>
-  (questions ?? permissionPolicy.decision === "ask") ? disallowedTools : [...disallowedTools, QUESTION_TOOL];
+/** Nobody is there to answer a question unless the policy says that a person is asked. */
+const toDisallowed = ({ disallowedTools, permissionPolicy, questions, subagents }: WorkOrder): readonly string[] => [
+  ...disallowedTools,
+  ...((questions ?? permissionPolicy.decision === "ask") ? [] : [QUESTION_TOOL]),
+  ...(subagents === null ? SUBAGENT_TOOLS : []),
+];
 
 type Fixed = Omit<
   SdkOptions,
@@ -87,7 +91,7 @@ export async function toSdkOptions(order: WorkOrder): Promise<Fixed> {
     mcpServers: order.mcpServers,
     // Not on the command line, which everybody inside can read.
     mcpServersDelivery: "initialize",
-    agents: order.subagents,
+    agents: order.subagents ?? {},
     ...(order.model === null ? {} : { model: order.model }),
     ...(order.maxTurns === null ? {} : { maxTurns: order.maxTurns }),
     ...(order.maxBudgetUsd === null ? {} : { maxBudgetUsd: order.maxBudgetUsd }),

@@ -52,7 +52,7 @@ export interface SdkOptions {
   readonly disallowedTools: readonly string[];
   readonly mcpServers: WorkOrder["mcpServers"];
   readonly mcpServersDelivery: "initialize";
-  readonly agents: WorkOrder["subagents"];
+  readonly agents: NonNullable<WorkOrder["subagents"]>;
   readonly model?: string;
   readonly maxTurns?: number;
   readonly maxBudgetUsd?: number;

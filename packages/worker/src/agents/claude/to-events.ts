@@ -4,7 +4,7 @@ import type { AgentDeath } from "./agent-process.ts";
 import type { Block, HookInput, SdkMessage, SdkResult } from "./sdk.ts";
 
 const RESULT_CHARACTERS = 5_000;
-const SUBAGENT_TOOLS: ReadonlySet<string> = new Set(["Agent", "Task"]);
+export const SUBAGENT_TOOLS: ReadonlySet<string> = new Set(["Agent", "Task"]);
 const SKILL_TOOL = "Skill";
 
 const textOf = (value: unknown): string => (typeof value === "string" ? value : "");
