@@ -1,7 +1,7 @@
 /** The fold's workbench: rows being written, and where the events seen so far went. */
 import type { FeedRow, FileEdit } from "./feed-row.ts";
 import type { LogEvent } from "./log-event.ts";
-import { readNumber } from "./log-event.ts";
+import { readNumber, readText } from "./log-event.ts";
 
 /** Grows with the log and is handed from view to view, never copied. */
 export interface FeedIndex {
@@ -61,9 +61,13 @@ export class FeedDraft {
   }
 }
 
-export const toRowStart = (event: LogEvent) => ({
-  seq: event.sandbox_seq,
-  lastSeq: event.sandbox_seq,
-  at: event.created_at,
-  turn: readNumber(event.event_data, "turn"),
-});
+export const toRowStart = (event: LogEvent) => {
+  const within = readText(event.event_data, "parent_tool_use_id");
+  return {
+    seq: event.sandbox_seq,
+    lastSeq: event.sandbox_seq,
+    at: event.created_at,
+    turn: readNumber(event.event_data, "turn"),
+    ...(within === null ? {} : { within }),
+  };
+};

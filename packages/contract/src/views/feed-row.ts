@@ -10,6 +10,8 @@ interface Row {
   readonly lastSeq: number;
   readonly at: string;
   readonly turn: number | null;
+  /** The call by which a sub-agent was asked to do it; absent where the agent did it itself. */
+  readonly within?: string;
 }
 
 export interface ToolCall {
@@ -25,6 +27,8 @@ export interface ToolCall {
   readonly isError: boolean;
   readonly exitCode: number | null;
   readonly durationMs: number | null;
+  /** That a sub-agent used; absent where nobody told. */
+  readonly tokens?: number;
 }
 
 export interface FileEdit {

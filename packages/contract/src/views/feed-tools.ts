@@ -116,7 +116,8 @@ function placeCall(draft: FeedDraft, event: LogEvent, call: ToolCall): number {
   const row = toToolRow(event, call);
   const at = draft.lastLoud();
   const before = draft.rows[at];
-  if (row.kind === "reads" && before?.kind === "reads" && before.calls.length < READS_IN_A_ROW) {
+  const isNext = before?.kind === "reads" && before.within === row.within && before.calls.length < READS_IN_A_ROW;
+  if (row.kind === "reads" && isNext) {
     draft.replace(at, { ...before, lastSeq: event.sandbox_seq, calls: [...before.calls, call] });
     return at;
   }
@@ -167,10 +168,20 @@ const readExit = (data: JsonObject): number | null =>
   readNumber(readRecord(data, "tool_response", "result", "output"), "exit_code", "exitCode", "code");
 
 const readDuration = (data: JsonObject): number | null =>
-  readNumber(data, "duration_ms") ?? readNumber(readRecord(data, "tool_response"), "duration_ms", "durationMs");
+  readNumber(data, "duration_ms", "subagent_duration_ms") ??
+  readNumber(readRecord(data, "tool_response"), "duration_ms", "durationMs");
+
+/** Read from a cache or written to it, a token was used. */
+const readTokens = (data: JsonObject): number | null => {
+  const usage = readRecord(data, "subagent_usage");
+  const parts = ["input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens"];
+  const told = parts.flatMap((part) => readNumber(usage, part) ?? []);
+  return told.length === 0 ? null : told.reduce((sum, one) => sum + one, 0);
+};
 
 function finish(call: ToolCall, event: LogEvent): ToolCall {
   const data = event.event_data;
+  const tokens = readTokens(data);
   const text = toPlainText(data["result"] ?? data["tool_response"] ?? data["output"] ?? data["subagent_result"]);
   const exitCode = readExit(data) ?? call.exitCode;
   // A hook and a result may both answer: the longer text is the fuller one.
@@ -185,6 +196,7 @@ function finish(call: ToolCall, event: LogEvent): ToolCall {
       call.isError || data["is_error"] === true || data["success"] === false || (exitCode !== null && exitCode !== 0),
     exitCode,
     durationMs: readDuration(data) ?? call.durationMs,
+    ...(tokens === null ? {} : { tokens }),
   };
 }
 

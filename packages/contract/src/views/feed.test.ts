@@ -64,6 +64,29 @@ describe("tool calls", () => {
     });
   });
 
+  test("what a sub-agent does is told from what the agent does, and its reads are not the agent's", () => {
+    const read = (id: string, parent?: string) =>
+      ["agent.tool_use", { tool: "Read", tool_use_id: id, parent_tool_use_id: parent ?? null }] as const;
+    const rows = rowsOf(
+      run(
+        ["agent.subagent_invoked", { tool: "Task", tool_use_id: "s", input: { subagent_type: "reviewer" } }],
+        read("r1"),
+        read("r2", "s"),
+        read("r3", "s"),
+        ["agent.message", { content: "found it", parent_tool_use_id: "s" }],
+        ["agent.subagent_completed", { tool_use_id: "s", subagent_usage: { input_tokens: 900, output_tokens: 100 } }],
+      ),
+    );
+    expect(rows.map(({ kind, within }) => [kind, within])).toEqual([
+      ["tool", undefined],
+      ["reads", undefined],
+      ["reads", "s"],
+      ["message", "s"],
+    ]);
+    expect(rows[0]).toMatchObject({ call: { tokens: 1_000 } });
+    expect(rows[2]).toMatchObject({ calls: [{ toolUseId: "r2" }, { toolUseId: "r3" }] });
+  });
+
   test("an answer whose call is missing is shown on its own", () => {
     expect(rowsOf(run(["agent.tool_result", { tool_use_id: "gone", result: "late" }]))).toMatchObject([
       { kind: "tool", call: { output: "late" } },

@@ -79,5 +79,5 @@ export {
   type Window,
 } from "./timeline-axis.ts";
 export { toSpending } from "./spending.ts";
-export { isTestFailed, isTestRun } from "./test-runs.ts";
+export { isTestFailed, isTestRun, readTestCounts, type TestCounts } from "./test-runs.ts";
 export { toTimeline, type Span, type Timeline, type TurnSpan } from "./timeline.ts";

@@ -7,12 +7,22 @@ import { cx } from "../ui/class-names.ts";
 import { useRunContext } from "./run-context.tsx";
 
 interface RowFrameProps {
-  readonly row: Pick<FeedRow, "seq" | "at">;
+  readonly row: Pick<FeedRow, "seq" | "at" | "within">;
   readonly icon: LucideIcon;
   readonly tone?: string;
   readonly isQuiet?: boolean;
   readonly children: ReactNode;
 }
+
+/** Sub-agents that work at the same time are told apart. */
+const RAILS = ["border-mind/60", "border-done/60", "border-wait/60", "border-live/60"] as const;
+
+/** The colour of a sub-agent, by the call that it was asked with. */
+export const toRail = (callId: string): string => {
+  let sum = 0;
+  for (let at = 0; at < callId.length; at += 1) sum += callId.charCodeAt(at);
+  return RAILS[sum % RAILS.length] ?? RAILS[0];
+};
 
 export function RowFrame({ row, icon: Icon, tone = "text-ink-3", isQuiet = false, children }: RowFrameProps) {
   // A flood of rows has no time for buttons that nobody points at.
@@ -41,7 +51,11 @@ export function RowFrame({ row, icon: Icon, tone = "text-ink-3", isQuiet = false
           <Icon size={isQuiet ? 11 : 13} aria-hidden strokeWidth={2.2} />
         </span>
       </div>
-      <div className="min-w-0 py-[var(--row-y)]">
+      <div
+        data-within={row.within}
+        className={cx("min-w-0 py-[var(--row-y)]", row.within !== undefined && `border-l-3 pl-3 ${toRail(row.within)}`)}
+      >
+        {row.within !== undefined && <span className="sr-only">By a sub-agent: </span>}
         <time dateTime={row.at} className="block font-mono text-2xs text-ink-3 @2xl:hidden">
           {formatClock(row.at)}
         </time>

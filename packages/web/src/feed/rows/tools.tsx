@@ -11,12 +11,12 @@ import {
   LoaderCircle,
   SquareTerminal,
 } from "lucide-react";
-import { formatDuration, plural } from "../../data/format.ts";
+import { formatDuration, formatShort, plural } from "../../data/format.ts";
 import { cx } from "../../ui/class-names.ts";
 import { Json } from "../json.tsx";
 import { Markdown } from "../markdown.tsx";
 import { Output } from "../output.tsx";
-import { RowFrame, RowToggle } from "../row-frame.tsx";
+import { RowFrame, RowToggle, toRail } from "../row-frame.tsx";
 import { useOpen, useRunContext } from "../run-context.tsx";
 import { toToolLook, type ToolLook } from "./tool-look.ts";
 
@@ -170,6 +170,8 @@ export function OtherTool({ row }: { readonly row: ToolRow }) {
   const { call } = row;
   const { kind, icon, name, subject } = toToolLook(call);
   const prompt = kind === "subagent" ? readText(call.input, "prompt") : null;
+  // In the colour of everything that it does.
+  const rail = toRail(call.toolUseId ?? "");
   return (
     <RowFrame row={row} icon={icon} tone={call.isError ? "text-fail-ink" : TOOL_TONES[kind]}>
       <RowToggle isOpen={isOpen} onToggle={toggle}>
@@ -177,11 +179,14 @@ export function OtherTool({ row }: { readonly row: ToolRow }) {
           {name}
         </span>
         <span className="min-w-0 truncate font-mono text-xs text-ink-3">{subject}</span>
+        {call.tokens !== undefined && (
+          <span className="shrink-0 text-xs text-ink-3 tabular-nums">{formatShort(call.tokens)} tokens</span>
+        )}
         <CallStatus call={call} />
         <Chevron isOpen={isOpen} />
       </RowToggle>
       {isOpen && prompt !== null && (
-        <div className="mt-1 border-l-2 border-mind/40 pl-3">
+        <div className={cx("mt-1 border-l-3 pl-3", rail)}>
           <p className="text-2xs font-semibold text-ink-3">asked</p>
           <p className="max-h-60 overflow-auto text-sm break-words whitespace-pre-wrap text-ink-2" tabIndex={0}>
             {prompt}
@@ -189,7 +194,7 @@ export function OtherTool({ row }: { readonly row: ToolRow }) {
         </div>
       )}
       {isOpen && prompt !== null && call.output !== null && (
-        <div className="mt-2 border-l-2 border-live/50 pl-3">
+        <div className={cx("mt-2 border-l-3 pl-3", rail)}>
           <p className="text-2xs font-semibold text-ink-3">answered</p>
           <Markdown text={call.output} />
         </div>
