@@ -88,7 +88,7 @@ export default defineConfig(({ command }) => {
               },
               {
                 name: "run",
-                test: /packages\/contract\/src\/views\/(?:context-fill|search|compare|replay|feed)|packages\/web\/src\/(?:feed\/(?!message-list)|data\/flush|pages\/(?:run|provisioning|fork-button|preview-button|use-moment)|data\/(?:use-run|run-store)|replay\/use-settled)/,
+                test: /packages\/contract\/src\/views\/(?:context-fill|search|compare|replay|feed)|packages\/web\/src\/(?:feed\/(?!message-list)|data\/flush|pages\/(?:run|follow-run|provisioning|fork-button|preview-button|use-moment)|data\/(?:use-run|run-store)|replay\/use-settled)/,
               },
             ],
           },

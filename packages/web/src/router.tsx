@@ -9,6 +9,7 @@ import { queryClient, whoamiQuery } from "./data/queries.ts";
 import { session } from "./data/session.ts";
 import { Failed, NotFound, Opening } from "./pages/fallbacks.tsx";
 import {
+  parseAgentSearch,
   parseCompareSearch,
   parseCostsSearch,
   parseLoginSearch,
@@ -115,6 +116,7 @@ const agents = createRoute({
 const agent = createRoute({
   getParentRoute: () => inside,
   path: "/agents/$agentName",
+  validateSearch: parseAgentSearch,
   component: lazyPage(() => import("./agents/agent-page.tsx"), "AgentPage"),
 });
 

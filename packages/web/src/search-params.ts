@@ -228,6 +228,17 @@ export const parseMonitorSearch = (given: Given): MonitorSearch =>
     range: MONITOR_RANGES.find((range) => range === given["range"] && range !== "1h"),
   });
 
+export const AGENT_TABS = ["overview", "health", "runs", "config"] as const;
+export type AgentTab = (typeof AGENT_TABS)[number];
+
+export interface AgentSearch {
+  /** The overview when absent. */
+  readonly tab?: AgentTab;
+}
+
+export const parseAgentSearch = (given: Given): AgentSearch =>
+  keepKnown<AgentSearch>({ tab: AGENT_TABS.find((tab) => tab === given["tab"] && tab !== "overview") });
+
 const SETTINGS_SECTIONS = [
   "appearance",
   "keyboard",

@@ -51,6 +51,11 @@ const fill = (worker: FakeWorker) =>
         full_diff: "@@ -1,2 +1,2 @@\n-old\n+new\n same\n",
       },
     },
+    {
+      event_type: "agent.subagent_invoked",
+      event_data: { tool: "Task", tool_use_id: "s", input: { subagent_type: "reviewer", prompt: "Look at it" } },
+    },
+    { event_type: "agent.message", event_data: { content: "Looked at.", parent_tool_use_id: "s" } },
     { event_type: "agent.permission_requested", event_data: { request_id: "p", question: "May I?", tool: "Bash" } },
     { event_type: "agent.error", event_data: { error: "Something failed" } },
     { event_type: "future.event", event_data: { a: 1 } },

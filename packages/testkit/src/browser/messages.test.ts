@@ -1,5 +1,6 @@
 /** Steering: a message is shown at once, exactly once, and says how far it came. */
 import { expect } from "vitest";
+import { findViolations } from "./axe.ts";
 import { eventually, openRun, test } from "./browser.ts";
 import { say } from "./fake-worker.ts";
 
@@ -114,11 +115,27 @@ test("an interrupt asks once and reaches the worker as one", async ({ page, prod
   await worker.post(say("working"));
   await openRun(page, product, worker);
   await page.getByText("working").waitFor();
+  // From any of its views, by key and by button.
+  await page.keyboard.press("7");
+  await page.getByRole("region", { name: "Details" }).waitFor();
+  await page.getByRole("button", { name: "Interrupt", exact: true }).click();
+  const isWriting = () => page.evaluate(() => document.activeElement?.getAttribute("aria-label") === "Interrupt");
+  await eventually(isWriting).toBe(true);
+  await page.keyboard.press("Escape");
+  await page.keyboard.press("7");
+  await page.getByRole("region", { name: "Details" }).waitFor();
   await page.keyboard.press("i");
+  await eventually(isWriting).toBe(true);
   await page.keyboard.press("Enter");
   await page.getByRole("button", { name: "Really interrupt" }).click();
   await page.locator("article[data-kind=person]").getByText("You interrupted").waitFor();
-  expect(await worker.receive()).toMatchObject([{ message_type: "interrupt" }]);
+  const [message] = await worker.receive();
+  expect(message).toMatchObject({ message_type: "interrupt" });
+  await worker.ack(message?.id ?? "", "seen", 1);
+  await page
+    .locator("article[data-kind=person]")
+    .getByText(/^stopped/)
+    .waitFor();
 });
 
 test("a draft is kept per sandbox, over a reload", async ({ page, product, worker }) => {
@@ -140,4 +157,10 @@ test("a terminated sandbox takes no message and says why", async ({ page, produc
   await page.locator("[data-state=terminated]").waitFor();
   await eventually(() => page.getByTestId("composer-closed").textContent()).toContain("terminated");
   expect(await page.getByRole("textbox", { name: "Message" }).count()).toBe(0);
+  const outcome = page.getByTestId("run-outcome");
+  await outcome.getByText("no file").waitFor();
+  await outcome.getByRole("button", { name: "Fork from here" }).waitFor();
+  expect(await findViolations(page)).toEqual([]);
+  await outcome.getByRole("link", { name: "Replay" }).click();
+  await page.getByTestId("replay").waitFor();
 });

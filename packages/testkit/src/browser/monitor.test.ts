@@ -1,6 +1,7 @@
 /** The monitor: figures lead to what is behind them, evidence leads to the event, and the address keeps what one looks at. */
 import { createClient } from "@drover/client";
 import { expect } from "vitest";
+import { findViolations } from "./axe.ts";
 import { ADMIN_TOKEN, eventually, test } from "./browser.ts";
 import { say } from "./fake-worker.ts";
 import { plantFindings } from "./findings.ts";
@@ -37,6 +38,10 @@ test("figures lead to the list behind them; tab and range are in the address and
   await page.reload();
   expect(new URL(page.url()).search).toBe("?range=24h");
   await page.getByRole("radio", { name: "24h", checked: true }).waitFor();
+  const figures = page.getByTestId("figures");
+  await figures.getByRole("link", { name: /until at work, p95/ }).waitFor();
+  await eventually(() => figures.getByRole("link", { name: /spent in a day/ }).textContent()).toMatch(/^\$0\.00/);
+  await page.getByRole("link", { name: "All verdicts" }).waitFor();
   await page
     .getByTestId("figures")
     .getByRole("link", { name: /agents at work/ })
@@ -195,4 +200,13 @@ test("an agent's page shows how its workers beat, and what was noticed", async (
   await page.getByRole("list", { name: "What was noticed" }).getByText("1 failed").waitFor();
   await page.goto(`${product.url}/agents/gemini`);
   await page.getByTestId("heartbeats").getByText("Nobody was at work").waitFor();
+  await page.getByRole("link", { name: "Configuration" }).click();
+  await page.getByText("npm package").waitFor();
+  expect(new URL(page.url()).search).toBe("?tab=config");
+  expect(await findViolations(page)).toEqual([]);
+  await page.goto(`${product.url}/agents/codex?tab=runs`);
+  await page.getByRole("link", { name: "Heard and lost" }).waitFor();
+  await page.getByRole("link", { name: "Health" }).click();
+  await page.getByText("Nobody works now").waitFor();
+  expect(await findViolations(page)).toEqual([]);
 });

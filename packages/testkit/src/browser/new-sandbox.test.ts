@@ -118,3 +118,26 @@ test("a sandbox is made from the form and followed from its first step to the ag
   await page.locator("[data-package=claude]").getByText("@anthropic-ai/claude-agent-sdk").waitFor();
   expect(await findViolations(page)).toEqual([]);
 });
+
+test("what could not be made says why, and is tried again with all that was asked for", async ({ page, product }) => {
+  const client = createClient({ baseUrl: product.url, token: ADMIN_TOKEN });
+  await using repo = await makeRepository();
+  const broken = await client.createSandbox({
+    body: { prompt: "From nowhere", provider: "local", runtime: "scripted", repo: repo.path, base_branch: "nowhere" },
+  });
+  await page.goto(`${product.url}/sandboxes/${broken.id}`);
+  const steps = page.getByRole("region", { name: "Provisioning" });
+  await steps.locator("[data-step=repository][data-status=failed]").waitFor();
+  await steps.getByText(/nowhere/).waitFor();
+  expect(await findViolations(page)).toEqual([]);
+  await steps.getByRole("button", { name: "Try again" }).click();
+  await eventually(() => new URL(page.url()).pathname).not.toBe(`/sandboxes/${broken.id}`);
+  const again = await client.getSandbox({ params: { sandbox_id: new URL(page.url()).pathname.split("/")[2] ?? "" } });
+  expect(again).toMatchObject({
+    prompt: "From nowhere",
+    provider: "local",
+    runtime: "scripted",
+    base_branch: "nowhere",
+  });
+  await steps.locator("[data-step=repository][data-status=failed]").waitFor();
+});

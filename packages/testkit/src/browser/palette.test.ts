@@ -3,6 +3,7 @@ import { createClient } from "@drover/client";
 import { expect } from "vitest";
 import { findViolations } from "./axe.ts";
 import { ADMIN_TOKEN, eventually, test } from "./browser.ts";
+import { say } from "./fake-worker.ts";
 
 test("a few letters find pages, actions, sandboxes and tickets, and Enter goes there", async ({ page, product }) => {
   const client = createClient({ baseUrl: product.url, token: ADMIN_TOKEN });
@@ -32,6 +33,20 @@ test("a few letters find pages, actions, sandboxes and tickets, and Enter goes t
   await page.getByRole("option", { name: /Costs/, selected: true }).waitFor();
   await page.keyboard.press("Enter");
   await page.getByRole("heading", { name: "Costs" }).waitFor();
+
+  // What a page can do is found there, too: with its key, or without one.
+  await page.goto(`${product.url}/sandboxes/${worker.id}`);
+  await page.getByRole("button", { name: "Terminate" }).waitFor();
+  await page.keyboard.press("Control+k");
+  await field.fill("write a mess");
+  await page.getByRole("option", { name: /Write a message/, selected: true }).waitFor();
+  await page.keyboard.press("Enter");
+  await eventually(() => page.evaluate(() => document.activeElement?.getAttribute("aria-label"))).toBe("Message");
+  await page.keyboard.press("Control+k");
+  await field.fill("terminate");
+  await page.getByRole("option", { name: /Terminate the sandbox/, selected: true }).waitFor();
+  await page.keyboard.press("Enter");
+  await page.getByRole("alertdialog", { name: "Terminate this sandbox?" }).waitFor();
 });
 
 test("the palette opens from a field, gives the focus back, and does not hear single keys", async ({
@@ -85,4 +100,26 @@ test("on a phone the places that have no room in the bar are one tap away", asyn
   expect(await findViolations(page)).toEqual([]);
   await sheet.getByRole("link", { name: "Costs" }).click();
   await page.getByRole("heading", { name: "Costs" }).waitFor();
+
+  // And what stands beside a run where there is room is a sheet above it.
+  const worker = await product.startWorker({ prompt: "Seen on a phone" });
+  await worker.post(say("On my way."), {
+    event_type: "agent.tool_use",
+    event_data: {
+      tool: "TodoWrite",
+      tool_use_id: "t",
+      input: { todos: [{ content: "Count them", status: "pending" }] },
+    },
+  });
+  await page.goto(`${product.url}/sandboxes/${worker.id}`);
+  await page.getByText("On my way.").waitFor();
+  const about = page.getByRole("complementary", { name: "About this run" });
+  expect(await about.count()).toBe(0);
+  const button = page.getByRole("button", { name: "About this run" });
+  await button.click();
+  await about.getByText("Count them").waitFor();
+  expect(await findViolations(page)).toEqual([]);
+  await page.keyboard.press("Escape");
+  await eventually(() => about.count()).toBe(0);
+  await eventually(() => button.evaluate((element) => element === document.activeElement)).toBe(true);
 });

@@ -60,6 +60,21 @@ test("a sandbox is looked into and written to without leaving the wall, by keybo
   await page.getByRole("button", { name: "Peek at Peeked at first" }).focus();
   await page.keyboard.press("Space");
   await peek.getByText("I am number 1.").waitFor();
+  await page.keyboard.press("Escape");
+  await peek.waitFor({ state: "detached" });
+  // One key from the tile to the message.
+  await page.locator("[data-sandbox]", { hasText: "Peeked at next" }).getByRole("link").focus();
+  await page.keyboard.press("m");
+  await peek.getByRole("heading", { name: "Peeked at next" }).waitFor();
+  await eventually(() => page.evaluate(() => document.activeElement?.getAttribute("aria-label"))).toBe("Message");
+  // What ends by itself stays in sight for a while, as what it came to.
+  await workers[0]?.post({
+    event_type: "agent.completed",
+    event_data: { success: true, turns: 2, tests_passed: true },
+  });
+  const ended = page.getByRole("list", { name: "Sandboxes that ended lately" });
+  await ended.getByText(/^Agent finished: 2 turns.*tests passed/).waitFor();
+  expect(await findViolations(page)).toEqual([]);
 });
 
 test("the dearest to keep waiting stands first; `r` writes to it from the wall, `o` opens it", async ({

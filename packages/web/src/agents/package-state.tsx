@@ -16,6 +16,13 @@ function keepPackage(changed: AgentPackage): void {
   );
 }
 
+const useInstall = (item: AgentPackage) =>
+  useMutation({
+    mutationFn: () => client.installAgentPackage({ params: { name: item.name } }),
+    onSuccess: keepPackage,
+    onError: (error) => notify.bad(`Not installed: ${error.message}`),
+  });
+
 function Progress({ percent, label }: { readonly percent: number; readonly label: string }) {
   return (
     <div
@@ -33,11 +40,7 @@ function Progress({ percent, label }: { readonly percent: number; readonly label
 
 export function PackageState({ item }: { readonly item: AgentPackage }) {
   const mayAdminister = useMay("administer");
-  const install = useMutation({
-    mutationFn: () => client.installAgentPackage({ params: { name: item.name } }),
-    onSuccess: keepPackage,
-    onError: (error) => notify.bad(`Not installed: ${error.message}`),
-  });
+  const install = useInstall(item);
   if (item.state === "installed")
     return (
       <span className="inline-flex items-center gap-1.5 text-xs font-medium text-live-ink">
@@ -73,9 +76,13 @@ export function PackageState({ item }: { readonly item: AgentPackage }) {
 
 export function RemovePackage({ item }: { readonly item: AgentPackage }) {
   const mayAdminister = useMay("administer");
+  const install = useInstall(item);
   const remove = useMutation({
     mutationFn: () => client.removeAgentPackage({ params: { name: item.name } }),
-    onSuccess: keepPackage,
+    onSuccess: (changed) => {
+      keepPackage(changed);
+      notify.undoable(`${item.title} is removed`, () => install.mutate());
+    },
     onError: (error) => notify.bad(`Not removed: ${error.message}`),
   });
   if (!mayAdminister || item.state !== "installed") return null;

@@ -1,6 +1,7 @@
-/** Every action with a key, once: the handlers, the tooltips and the help sheet read this table. */
+/** Every action, once: the handlers, the tooltips, the help sheet and the palette read this table. */
 export interface Action {
-  /** As shown; a capital letter means Shift, `Mod` is Control or Command. Keys of a sequence are separated by a blank. */
+  /** As shown; a capital letter means Shift, `Mod` is Control or Command. Keys of a sequence are separated by a blank. Where there is none, the
+   *  palette alone reaches it. */
   readonly keys: string;
   readonly label: string;
   readonly scope: "Everywhere" | "Sandboxes" | "Tasks" | "A run" | "Changes" | "Replay" | "Monitor";
@@ -30,8 +31,8 @@ export const ACTIONS = {
   compareTwo: { keys: "c", label: "Compare the two that are selected", scope: "Sandboxes" },
   selectAll: { keys: "X", label: "Select all that are shown", scope: "Sandboxes" },
   newTicket: { keys: "c", label: "New ticket", scope: "Tasks" },
-  nextTicket: { keys: "j", label: "Next ticket", scope: "Tasks" },
-  previousTicket: { keys: "k", label: "Previous ticket", scope: "Tasks" },
+  nextTicket: { keys: "j", label: "Next ticket or task", scope: "Tasks" },
+  previousTicket: { keys: "k", label: "Previous ticket or task", scope: "Tasks" },
   moveForth: { keys: "]", label: "Move the card forth", scope: "Tasks" },
   moveBack: { keys: "[", label: "Move the card back", scope: "Tasks" },
   morePriority: { keys: "+", label: "Raise its priority", scope: "Tasks" },
@@ -64,6 +65,12 @@ export const ACTIONS = {
   previousEdit: { keys: "C", label: "Previous change", scope: "A run" },
   expandAll: { keys: "E", label: "Open or fold all events", scope: "A run" },
   filter: { keys: "f", label: "Go to the filters", scope: "A run" },
+  about: { keys: "a", label: "Plan, turns, files and limits", scope: "A run" },
+  pause: { keys: "", label: "Pause the sandbox", scope: "A run" },
+  resume: { keys: "", label: "Let the sandbox go on", scope: "A run" },
+  terminate: { keys: "", label: "Terminate the sandbox", scope: "A run" },
+  share: { keys: "", label: "Share a read-only link", scope: "A run" },
+  fork: { keys: "", label: "Fork, or go on in a new sandbox", scope: "A run" },
   before: { keys: "[", label: "Sandbox before this one", scope: "A run" },
   after: { keys: "]", label: "Sandbox after this one", scope: "A run" },
   nextHunk: { keys: "n", label: "Next hunk", scope: "Changes" },

@@ -3,7 +3,10 @@ import { Kbd, toKeycaps } from "../ui/kbd.tsx";
 import { ACTIONS, type ActionName } from "./actions.ts";
 
 const NAMES = Object.keys(ACTIONS) as ActionName[];
-const SCOPES = Map.groupBy(NAMES, (name) => ACTIONS[name].scope);
+const SCOPES = Map.groupBy(
+  NAMES.filter((name) => ACTIONS[name].keys !== ""),
+  (name) => ACTIONS[name].scope,
+);
 
 export const KeyList = () =>
   [...SCOPES].map(([scope, names]) => (

@@ -45,10 +45,11 @@ export function startKeys(): () => void {
   const bindings: Record<string, (event: KeyboardEvent) => void> = {};
   const names = (Object.keys(ACTIONS) as ActionName[]).toSorted((one, other) => isGeneral(one) - isGeneral(other));
   // The library stops at the first that matches: who ends `g m` does not mean `m`, so longer ones come first.
-  const byLength = [...Map.groupBy(names, (name) => ACTIONS[name].keys)].toSorted(
+  const byLength = [...Map.groupBy(names, (name) => ACTIONS[name].keys as string)].toSorted(
     ([one], [other]) => other.split(" ").length - one.split(" ").length,
   );
   for (const [keys, sharing] of byLength) {
+    if (keys === "") continue;
     bindings[toBinding(keys)] = (event) => {
       // A key with a modifier writes nothing, so it also works in a field.
       const isSafe = keys === "Esc" || keys.startsWith("Mod+");
@@ -66,6 +67,17 @@ export function startKeys(): () => void {
   return () => window.removeEventListener("keydown", listen);
 }
 
+/** What can be done on the page as it is. */
+export const listHandled = (): readonly ActionName[] =>
+  [...handlers].filter(([, own]) => own.length > 0).map(([name]) => name);
+
+/** As its key would, pressed where the focus is. */
+export function runAction(name: ActionName): void {
+  const event = new KeyboardEvent("keydown");
+  Object.defineProperty(event, "target", { value: document.activeElement });
+  call(name, event);
+}
+
 /** Handles actions while the component is shown. */
 export function useKeys(given: Partial<Record<ActionName, Handler>>): void {
   const latest = useRef(given);
@@ -74,7 +86,7 @@ export function useKeys(given: Partial<Record<ActionName, Handler>>): void {
   });
   const names = Object.keys(given).join(" ");
   useEffect(() => {
-    const own = names.split(" ") as ActionName[];
+    const own = names.split(" ").filter(Boolean) as ActionName[];
     const added = own.map((name) => [name, (event: KeyboardEvent) => latest.current[name]?.(event)] as const);
     for (const [name, handler] of added) handlers.set(name, [...(handlers.get(name) ?? []), handler]);
     return () => {

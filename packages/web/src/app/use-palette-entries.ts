@@ -5,6 +5,7 @@ import {
   Activity,
   Boxes,
   Columns2,
+  CornerDownLeft,
   Keyboard,
   Link2,
   LogOut,
@@ -16,12 +17,14 @@ import {
   TicketPlus,
   type LucideIcon,
 } from "lucide-react";
+import { useState } from "react";
 import { client } from "../data/client.ts";
 import { toggleTheme, usePreferences } from "../data/preferences.ts";
 import { toTitle } from "../data/sandbox-title.ts";
 import { useMay } from "../data/use-may.ts";
 import { notify } from "../ui/notify.ts";
-import type { ActionName } from "./actions.ts";
+import { ACTIONS, type ActionName } from "./actions.ts";
+import { listHandled, runAction } from "./keys.ts";
 import { PLACES } from "./places.ts";
 import { rank } from "./rank.ts";
 import { useLogout } from "./use-logout.ts";
@@ -136,6 +139,25 @@ function useActions(onHelp: () => void): readonly Entry[] {
   ];
 }
 
+/** Once the palette is gone and the focus is back where it was: many are about what has it. */
+const AFTER_CLOSING_MS = 40;
+/** Those that stand among pages and actions anyway, or only serve the hand on the keys. */
+const UNLISTED: ReadonlySet<ActionName> = new Set(["palette", "help", "theme", "create", "close"]);
+
+/** What the page that is open can do, as it says itself. */
+function useHere(): readonly Entry[] {
+  const [names] = useState(listHandled);
+  return names
+    .filter((name) => !UNLISTED.has(name) && !name.startsWith("go"))
+    .map((name) => ({
+      id: `here ${name}`,
+      label: ACTIONS[name].label,
+      icon: CornerDownLeft,
+      ...(ACTIONS[name].keys === "" ? {} : { action: name }),
+      run: () => void setTimeout(() => runAction(name), AFTER_CLOSING_MS),
+    }));
+}
+
 /** The server looks for the words; without any it tells the newest. */
 function useFound(typed: string): readonly EntryGroup[] {
   const navigate = useNavigate();
@@ -178,10 +200,12 @@ function useFound(typed: string): readonly EntryGroup[] {
 export function usePaletteEntries(typed: string, onHelp: () => void): readonly EntryGroup[] {
   const places = usePlaces();
   const actions = useActions(onHelp);
+  const here = useHere();
   const found = useFound(typed.trim());
   const toName = (entry: Entry) => entry.label;
   const pages = { title: "Pages", entries: rank(places, toName, typed) };
   const acts = { title: "Actions", entries: rank(actions, toName, typed) };
-  const groups = typed.trim() === "" ? [pages, acts, ...found] : [pages, ...found, acts];
+  const own = { title: "On this page", entries: rank(here, toName, typed) };
+  const groups = typed.trim() === "" ? [pages, acts, ...found, own] : [pages, ...found, acts, own];
   return groups.filter(({ entries }) => entries.length > 0);
 }

@@ -1,10 +1,11 @@
 /** One of two runs in figures: better ones green, and what it is at now. */
 import type { Sandbox } from "@drover/contract";
-import { isTestFailed, type CommandRow, type RunTurn } from "@drover/contract/views";
+import type { CommandRow, RunTurn } from "@drover/contract/views";
 import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import { formatCost, formatCount, formatSpan } from "../data/format.ts";
 import { toTitle } from "../data/sandbox-title.ts";
+import { TestResult } from "../pages/test-result.tsx";
 import { cx } from "../ui/class-names.ts";
 import { StateBadge } from "../ui/state-badge.tsx";
 
@@ -82,7 +83,14 @@ export function Head({ sandbox, turns, other, move, tested, isRight = false, chi
             <span className="text-fail-ink">−{formatCount(removed)}</span>
           </dd>
         </div>
-        {tested !== undefined && <Tests sandboxId={sandbox.id} row={tested} />}
+        {tested !== undefined && (
+          <div className="flex items-baseline gap-1">
+            <dt>tests</dt>
+            <dd>
+              <TestResult sandboxId={sandbox.id} row={tested} />
+            </dd>
+          </div>
+        )}
       </dl>
       {move !== undefined && (
         <p className="mt-1.5 truncate font-mono text-xs text-ink-2" data-testid="last-move">
@@ -90,30 +98,5 @@ export function Head({ sandbox, turns, other, move, tested, isRight = false, chi
         </p>
       )}
     </section>
-  );
-}
-
-/** How its tests ended the last time they ran. */
-function Tests({ sandboxId, row }: { readonly sandboxId: string; readonly row: CommandRow }) {
-  const isOver = row.call.endedAt !== null;
-  const isBad = isOver && isTestFailed(row);
-  return (
-    <div className="flex items-baseline gap-1">
-      <dt>tests</dt>
-      <dd>
-        <Link
-          to="/sandboxes/$sandboxId"
-          params={{ sandboxId }}
-          search={{ e: row.seq }}
-          title={row.command}
-          className={cx(
-            "rounded font-semibold underline-offset-2 hover:underline",
-            isBad ? "text-fail-ink" : isOver ? "text-live-ink" : "text-ink-2",
-          )}
-        >
-          {isBad ? "failed" : isOver ? "passed" : "running"}
-        </Link>
-      </dd>
-    </div>
   );
 }

@@ -5,7 +5,7 @@ import { useNavigate } from "@tanstack/react-router";
 import { LoaderCircle } from "lucide-react";
 import { lazy, Suspense, useEffect, useRef, useState, type FormEvent, type KeyboardEvent } from "react";
 import { client } from "../data/client.ts";
-import { projectsQuery } from "../data/queries.ts";
+import { projectsQuery, sandboxesQuery } from "../data/queries.ts";
 import { useMay } from "../data/use-may.ts";
 import { Button } from "../ui/button.tsx";
 import { Empty } from "../ui/empty.tsx";
@@ -95,6 +95,15 @@ function NewSandboxForm() {
     mutationFn: () => client.createSandbox({ body: toRequest(draft) }),
     onSuccess: (sandbox) => {
       forgetPrompt(draft);
+      // On the wall at once: what the server tells of it later takes its place.
+      queries.setQueryData(sandboxesQuery({}).queryKey, (known) =>
+        known === undefined
+          ? known
+          : {
+              ...known,
+              pages: known.pages.map((page, at) => (at > 0 ? page : { ...page, items: [sandbox, ...page.items] })),
+            },
+      );
       void queries.invalidateQueries({ queryKey: ["sandboxes"] });
       return navigate({ to: "/sandboxes/$sandboxId", params: { sandboxId: sandbox.id } });
     },

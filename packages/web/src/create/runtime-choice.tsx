@@ -5,6 +5,7 @@ import { Link } from "@tanstack/react-router";
 import { useId } from "react";
 import { PackageState } from "../agents/package-state.tsx";
 import { packagesQuery } from "../agents/queries.ts";
+import { VENDOR_OF, VENDORS } from "../agents/vendors.ts";
 import { upstreamsQuery, whoamiQuery } from "../data/queries.ts";
 import { cx } from "../ui/class-names.ts";
 
@@ -32,14 +33,6 @@ const NOTES: Readonly<Record<AgentPackage["state"], (item: AgentPackage) => stri
   installing: (item) => `installing, ${item.progress_percent ?? 0}%`,
   installed: (item) => item.version,
 };
-
-const VENDOR_OF: Readonly<Record<string, "anthropic" | "openai" | "gemini">> = {
-  claude: "anthropic",
-  "claude-acp": "anthropic",
-  codex: "openai",
-  gemini: "gemini",
-};
-const VENDORS = { anthropic: "Anthropic", openai: "OpenAI", gemini: "Google" } as const;
 
 /** Only admins may know where calls go; everybody else is told by the first call. */
 function MissingKey({ runtime }: { readonly runtime: string }) {

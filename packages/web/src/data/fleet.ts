@@ -1,7 +1,7 @@
 /** All sandboxes at once: one stream keeps the lists true and remembers each one's last moves. */
 import type { Client, EventStream, LogEvent } from "@drover/client";
 import type { EventFrame, Sandbox } from "@drover/contract";
-import { foldSandbox, toActivityLine, toLoad, type Load } from "@drover/contract/views";
+import { foldSandbox, readText, toActivityLine, toLoad, type Load } from "@drover/contract/views";
 import { create } from "zustand";
 import { client } from "./client.ts";
 import { clearConnection, useConnection } from "./connection.ts";
@@ -36,6 +36,8 @@ export interface FleetEntry {
   /** Events per ten seconds, by number of the interval since the epoch. */
   readonly beats: ReadonlyMap<number, number>;
   readonly load: Load | undefined;
+  /** Steps of making it that are done. */
+  readonly made: number;
 }
 
 export const useFleet = create<Readonly<Record<string, FleetEntry>>>()(() => ({}));
@@ -55,8 +57,10 @@ function foldEntry(entry: FleetEntry | undefined, event: FleetEvent): FleetEntry
   const text = toActivityLine(event);
   const moves = entry?.moves ?? [];
   const load = toLoad(event) ?? entry?.load;
-  if (text === null || (moves.at(-1)?.seq ?? 0) >= event.seq) return { moves, beats, load };
-  return { moves: [...moves, { seq: event.seq, at: event.created_at, text }].slice(-LINES_KEPT), beats, load };
+  const isMade = event.event_type === "sandbox.provisioning" && readText(event.event_data, "status") === "done";
+  const made = (entry?.made ?? 0) + Number(isMade);
+  if (text === null || (moves.at(-1)?.seq ?? 0) >= event.seq) return { moves, beats, load, made };
+  return { moves: [...moves, { seq: event.seq, at: event.created_at, text }].slice(-LINES_KEPT), beats, load, made };
 }
 
 function fold(events: readonly (FleetEvent & { readonly sandbox_id: string })[]): void {

@@ -6,7 +6,6 @@ import { useKeys } from "../app/keys.ts";
 import { toCause } from "../data/cause.ts";
 import { keepDraft, readDraft, sendMessage } from "../data/outbox.ts";
 import { formatCount } from "../data/format.ts";
-import { ForkButton } from "../pages/fork-button.tsx";
 import { Button } from "../ui/button.tsx";
 import { cx } from "../ui/class-names.ts";
 import { Choice } from "../ui/field.tsx";
@@ -32,42 +31,31 @@ interface ComposerProps {
   readonly head: number;
   /** Somebody is about to write. */
   readonly hasFocus?: boolean;
+  /** What they are about to write. */
+  readonly first?: Mode;
 }
 
-export function Composer({ sandbox, mayOperate, head, hasFocus = false }: ComposerProps) {
+export function Composer({ sandbox, mayOperate, head, hasFocus = false, first = "steer" }: ComposerProps) {
   const [text, setText] = useState(() => readDraft(sandbox.id));
-  const [mode, setMode] = useState<Mode>("steer");
+  const [mode, setMode] = useState<Mode>(first);
   const [isAsked, setAsked] = useState(false);
   const field = useRef<HTMLTextAreaElement>(null);
   useEffect(() => keepDraft(sandbox.id, text), [sandbox.id, text]);
-  useKeys({
-    message: () => {
-      setMode("steer");
-      field.current?.focus();
-    },
-    interrupt: () => {
-      setMode("interrupt");
-      field.current?.focus();
-    },
-  });
   const isOver = TERMINAL_SANDBOX_STATES.has(sandbox.state);
   const reason = isOver
     ? `The sandbox has ${sandbox.state === "failed" ? "failed" : `been ${sandbox.state}`}${sandbox.state_cause === null ? "" : ` (${toCause(sandbox.state_cause)})`}: nobody is left to read a message.`
     : mayOperate
       ? undefined
       : "Your role may watch this run, but not write to it.";
+  const write = (next: Mode) => () => {
+    setMode(next);
+    field.current?.focus();
+  };
+  useKeys(reason === undefined ? { message: write("steer"), interrupt: write("interrupt") } : {});
   if (reason !== undefined) {
     return (
-      <div
-        className="flex flex-wrap items-center justify-center gap-x-4 gap-y-2 border-t border-line bg-surface px-5 py-3 text-sm text-ink-3"
-        data-testid="composer-closed"
-      >
+      <div className="border-t border-line bg-surface px-5 py-3 text-sm text-ink-3" data-testid="composer-closed">
         <p className="min-w-0 text-center text-pretty">{reason}</p>
-        {isOver && mayOperate && (
-          <ForkButton sandbox={sandbox} look="plain">
-            Go on in a new sandbox
-          </ForkButton>
-        )}
       </div>
     );
   }

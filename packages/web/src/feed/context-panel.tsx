@@ -1,8 +1,13 @@
-/** Beside the feed: the agent's plan, the files it changed, what the guardian thinks of it, and the facts of the sandbox. */
+/** Beside the feed: the agent's plan, the files it changed, what the guardian thinks of it, and the facts of the sandbox. Where there is no
+ *  room beside it, a sheet above it. */
 import type { Sandbox } from "@drover/contract";
 import type { ChangedFile, FeedView, LogEvent } from "@drover/contract/views";
-import { lazy, memo, Suspense, useDeferredValue, type ReactNode } from "react";
+import { X } from "lucide-react";
+import { lazy, memo, Suspense, useDeferredValue, useEffect, useRef, type ReactNode } from "react";
 import { formatCount, formatDay } from "../data/format.ts";
+import { useEscape } from "../pages/use-escape.ts";
+import { Button } from "../ui/button.tsx";
+import { cx } from "../ui/class-names.ts";
 import { TodoList } from "./rows/tools.tsx";
 
 const MARKS: Readonly<Record<string, { readonly letter: string; readonly look: string }>> = {
@@ -23,18 +28,40 @@ interface ContextPanelProps {
   /** sandbox_seq of the selected event. */
   readonly selected: number | undefined;
   readonly onSelect: (seq: number) => void;
+  /** As a sheet, where it does not stand there anyway. */
+  readonly isOpen: boolean;
+  readonly onClose: () => void;
 }
 
-export function ContextPanel({ sandbox, view, events, selected, onSelect }: ContextPanelProps) {
+/** From below on a phone, from the side where there is more room. */
+const SHEET =
+  "flex max-xl:fixed max-xl:z-30 max-xl:animate-enter max-xl:shadow-lift max-md:inset-x-0 max-md:bottom-0 max-md:max-h-[78dvh] max-md:rounded-t-2xl max-md:border md:max-xl:top-14 md:max-xl:right-0 md:max-xl:bottom-0 md:max-xl:w-96 md:max-xl:border-l";
+
+export function ContextPanel({ sandbox, view, events, selected, onSelect, isOpen, onClose }: ContextPanelProps) {
+  const panel = useRef<HTMLElement>(null);
+  useEffect(() => {
+    if (isOpen) panel.current?.focus({ preventScroll: true });
+  }, [isOpen]);
+  useEscape(isOpen, onClose);
   // In a flood the feed comes first; this list follows when there is time.
   const files = useDeferredValue(view.files);
   const done = view.todo.filter((item) => item.state === "done").length;
   return (
     <aside
+      ref={panel}
       aria-label="About this run"
-      className="hidden w-76 shrink-0 flex-col gap-6 overflow-y-auto border-l border-line bg-surface px-5 py-4 xl:flex"
+      data-open={isOpen}
+      className={cx(
+        "shrink-0 flex-col gap-6 overflow-y-auto border-line bg-surface px-5 py-4 xl:flex xl:w-76 xl:border-l",
+        isOpen ? SHEET : "hidden",
+      )}
       tabIndex={0}
     >
+      <div className="-mb-8 flex justify-end xl:hidden">
+        <Button look="ghost" size="icon" aria-label="Close" onClick={onClose} className="-mr-2 max-md:size-11">
+          <X size={16} />
+        </Button>
+      </div>
       {sandbox.prompt !== null && (
         <Part title="Asked">
           <p className="line-clamp-6 text-sm break-words whitespace-pre-wrap text-ink-2">{sandbox.prompt}</p>

@@ -21,13 +21,14 @@ const toStage = (steps: readonly DeliveryStep[]): Stage => {
   return last === "leased" ? "queued" : last;
 };
 
-export function Delivery({
-  steps,
-  detail = null,
-}: {
+interface DeliveryProps {
   readonly steps: readonly DeliveryStep[];
   readonly detail?: string | null;
-}) {
+  /** Who has seen one has stopped. */
+  readonly isInterrupt?: boolean;
+}
+
+export function Delivery({ steps, detail = null, isInterrupt = false }: DeliveryProps) {
   const stage = toStage(steps);
   const first = steps[0];
   const last = steps.at(-1);
@@ -35,6 +36,7 @@ export function Delivery({
   return (
     <StageBadge
       stage={stage}
+      {...(isInterrupt && stage === "seen" ? { word: "stopped" } : {})}
       title={[
         ...steps.map((step) => `${step.state} ${formatClock(step.at)}`),
         ...(detail === null ? [] : [detail]),
@@ -46,10 +48,13 @@ export function Delivery({
 
 export function StageBadge({
   stage,
+  word = stage,
   title,
   note,
 }: {
   readonly stage: Stage;
+  /** The stage's own name when absent. */
+  readonly word?: string;
   readonly title?: string;
   readonly note?: string | undefined;
 }) {
@@ -61,7 +66,7 @@ export function StageBadge({
       data-delivery={stage}
     >
       <Icon size={13} aria-hidden />
-      {stage}
+      {word}
       {note !== undefined && <span className="font-normal text-ink-3 tabular-nums">after {note}</span>}
     </span>
   );

@@ -26,6 +26,8 @@ interface FeedProps {
   readonly selected: number | undefined;
   readonly onSelect: (seq: number) => void;
   readonly label: string;
+  /** sandbox_seq of the first row that came while this person was away. */
+  readonly newFrom?: number | undefined;
   /** The whole run at one look, beside it. */
   readonly hasMap?: boolean;
 }
@@ -55,7 +57,7 @@ function findTurns(rows: readonly FeedRow[]): ReadonlyMap<number, number> {
   return starts;
 }
 
-export function Feed({ rows, isPastChanged, head, selected, onSelect, label, hasMap = false }: FeedProps) {
+export function Feed({ rows, isPastChanged, head, selected, onSelect, label, newFrom, hasMap = false }: FeedProps) {
   const { onCopyLink, onFullDiff, openness } = useRunContext();
   const feedId = useId();
   const list = useRef<VListHandle>(null);
@@ -162,6 +164,7 @@ export function Feed({ rows, isPastChanged, head, selected, onSelect, label, has
             data-kind={row.kind}
             className={cx(at === selectedAt && "bg-live-soft/60 shadow-[inset_2px_0_0_var(--live)]")}
           >
+            {row.seq === newFrom && <NewLine />}
             {turns.has(row.seq) && <TurnLine turn={turns.get(row.seq) ?? 0} />}
             <Row row={row} />
           </article>
@@ -193,6 +196,16 @@ const TurnLine = ({ turn }: { readonly turn: number }) => (
   <div className="flex items-center gap-3 px-3 pt-2 pb-1 text-2xs font-semibold text-ink-3 @2xl:px-5" data-turn={turn}>
     Turn {turn}
     <span aria-hidden className="h-px flex-1 bg-line" />
+  </div>
+);
+
+const NewLine = () => (
+  <div
+    data-testid="new-from"
+    className="flex items-center gap-3 px-3 pt-2 pb-1 text-2xs font-semibold text-done-ink @2xl:px-5"
+  >
+    New since you were here
+    <span aria-hidden className="h-px flex-1 bg-done" />
   </div>
 );
 

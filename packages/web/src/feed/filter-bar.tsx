@@ -1,6 +1,6 @@
 /** Which rows are shown: by kind, and by a text in them. */
 import { FEED_GROUPS, type FeedGroup } from "@drover/contract/views";
-import { ChevronDown, ChevronUp, FilePen, TriangleAlert, X, type LucideIcon } from "lucide-react";
+import { ChevronDown, ChevronUp, FilePen, PanelRight, TriangleAlert, X, type LucideIcon } from "lucide-react";
 import { useRef } from "react";
 import type { ActionName } from "../app/actions.ts";
 import { useKeys } from "../app/keys.ts";
@@ -22,9 +22,11 @@ interface FilterBarProps {
   /** Of rows that are shown. */
   readonly landmarks: Readonly<Record<Landmark, number>>;
   readonly onJump: (to: Landmark, step: 1 | -1) => void;
+  /** What stands beside the feed, where there is no room for it. */
+  readonly onAbout: () => void;
 }
 
-export function FilterBar({ kinds, counts, q, found, onKinds, onSearch, landmarks, onJump }: FilterBarProps) {
+export function FilterBar({ kinds, counts, q, found, onKinds, onSearch, landmarks, onJump, onAbout }: FilterBarProps) {
   const toggle = (group: FeedGroup) =>
     onKinds(kinds.includes(group) ? kinds.filter((one) => one !== group) : [...kinds, group]);
   const chips = useRef<HTMLDivElement>(null);
@@ -85,6 +87,17 @@ export function FilterBar({ kinds, counts, q, found, onKinds, onSearch, landmark
         onSearch={onSearch}
         note={found === undefined ? <Kbd action="search" /> : `${formatCount(found)} rows`}
       />
+      <Tooltip label="Plan, turns, files and limits" action="about">
+        <Button
+          size="icon"
+          aria-label="About this run"
+          data-about
+          onClick={onAbout}
+          className="max-md:order-first max-md:size-11 xl:hidden"
+        >
+          <PanelRight size={15} />
+        </Button>
+      </Tooltip>
     </div>
   );
 }

@@ -3,6 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { formatAge } from "../data/format.ts";
 import { useNow } from "../data/now.ts";
+import { Evidence } from "../monitor/evidence.tsx";
 import { interventionsQuery, lastAnalysisQuery } from "../monitor/queries.ts";
 import { OutcomeWord, RungBadge } from "../monitor/words.tsx";
 import { cx } from "../ui/class-names.ts";
@@ -35,7 +36,8 @@ export function GuardianPart({ sandboxId }: { readonly sandboxId: string }) {
               {formatAge(now - Date.parse(verdict.created_at))} ago
             </time>
           </p>
-          <p className="mt-1 line-clamp-4 text-xs break-words text-ink-2">{verdict.trajectory_summary}</p>
+          <p className="mt-1 mb-1.5 line-clamp-4 text-xs break-words text-ink-2">{verdict.trajectory_summary}</p>
+          <Evidence sandboxId={sandboxId} seqs={verdict.evidence} />
         </>
       )}
       {done !== undefined && (

@@ -51,7 +51,7 @@ export function MessageList({ sandboxId, view, onOpen }: MessageListProps) {
               >
                 {NAMES[row.messageType]} · {formatClock(row.at)}
               </button>
-              <Delivery steps={row.steps} detail={row.detail} />
+              <Delivery steps={row.steps} detail={row.detail} isInterrupt={row.messageType === "interrupt"} />
             </div>
             <p className="line-clamp-6 text-sm break-words whitespace-pre-wrap">
               {(row.isCut && row.messageId !== null ? textOf.get(row.messageId) : undefined) ?? row.text}

@@ -38,6 +38,8 @@ export interface RunContextValue {
   readonly onCopyLink: (seq: number) => void;
   /** Puts a question into the message box; absent where there is none. */
   readonly onAsk?: (text: string) => void;
+  /** Shows a file as it is now; absent where another time or nothing of it is shown. */
+  readonly onOpenFile?: (path: string) => void;
   /** Absent where the replay itself is shown. */
   readonly onReplay?: (seq: number) => void;
 }

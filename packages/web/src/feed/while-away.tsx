@@ -45,9 +45,11 @@ interface WhileAwayProps {
   readonly head: number;
   readonly isLoading: boolean;
   readonly onSelect: (seq: number) => void;
+  /** The first row that was not there then. */
+  readonly onFirst: (seq: number) => void;
 }
 
-export function WhileAway({ sandboxId, rows, head, isLoading, onSelect }: WhileAwayProps) {
+export function WhileAway({ sandboxId, rows, head, isLoading, onSelect, onFirst }: WhileAwayProps) {
   const [before] = useState(() => ({ seen: readSeen()[sandboxId], openedAt: Date.now() }));
   const [isRead, setRead] = useState(false);
   // What comes while the page is open is seen as it comes.
@@ -76,7 +78,12 @@ export function WhileAway({ sandboxId, rows, head, isLoading, onSelect }: WhileA
     [rows, seen, opened],
   );
   const [first] = missed;
-  if (isRead || seen === undefined || first === undefined || openedAt - seen.at < AWAY_MS) return null;
+  const wasAway = seen !== undefined && openedAt - seen.at >= AWAY_MS;
+  const firstSeq = wasAway ? first?.seq : undefined;
+  useEffect(() => {
+    if (firstSeq !== undefined) onFirst(firstSeq);
+  }, [firstSeq, onFirst]);
+  if (isRead || seen === undefined || !wasAway || first === undefined) return null;
   return (
     <section
       aria-label="While you were away"

@@ -23,7 +23,7 @@ export function ActOnRun({ sandboxId }: { readonly sandboxId: string }) {
       <Button size="small" onClick={() => setWriting(true)}>
         <MessageSquare size={13} /> Steer
       </Button>
-      <Terminate sandbox={sandbox} name="Stop" />
+      <Terminate sandbox={sandbox} name="Stop" isListed />
       <Suspense>{isWriting && <MessageAll sandboxes={[sandbox]} onClose={() => setWriting(false)} />}</Suspense>
     </>
   );

@@ -24,7 +24,7 @@ export function GuardianTab() {
 }
 
 /** Verdicts of one sandbox, the newest first. */
-const groupBySandbox = (items: readonly GuardianAnalysis[]) => [
+export const groupBySandbox = (items: readonly GuardianAnalysis[]) => [
   ...Map.groupBy(items, (item) => item.sandbox_id as string),
 ];
 
@@ -60,7 +60,7 @@ interface TrajectoryProps {
   readonly titles: Titles;
 }
 
-function Trajectory({ sandboxId, analyses, titles }: TrajectoryProps) {
+export function Trajectory({ sandboxId, analyses, titles }: TrajectoryProps) {
   const now = useNow();
   const [latest] = analyses;
   if (latest === undefined) return null;

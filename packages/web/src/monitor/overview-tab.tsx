@@ -8,11 +8,13 @@ import { useNow } from "../data/now.ts";
 import { queryClient } from "../data/queries.ts";
 import { Section } from "../pages/section.tsx";
 import { Button } from "../ui/button.tsx";
-import { cx } from "../ui/class-names.ts";
 import { Empty } from "../ui/empty.tsx";
 import { Problem } from "../ui/problem.tsx";
+import { BigFigure } from "./big-figure.tsx";
 import { Charts } from "./charts.tsx";
+import { Lately } from "./lately.tsx";
 import { dashboardQuery, healthQuery, useHold } from "./queries.ts";
+import { Raised } from "./raised.tsx";
 import { Score, SystemBadge, toWords } from "./words.tsx";
 
 const release = () => useHold.setState({ isHeld: false });
@@ -27,8 +29,9 @@ export function OverviewTab() {
         <Standing />
         <Hold isHeld={isHeld} />
       </div>
-      <Figures />
+      <Figures isHeld={isHeld} />
       <Charts />
+      <Raised />
       <Signs />
     </>
   );
@@ -43,7 +46,7 @@ function Hold({ isHeld }: { readonly isHeld: boolean }) {
   return (
     <div className="flex items-center gap-3 text-xs text-ink-3">
       <span role="status" className="tabular-nums">
-        {isHeld && readAt > 0 && `as of ${formatClock(new Date(readAt).toISOString())}`}
+        {isHeld ? readAt > 0 && `as of ${formatClock(new Date(readAt).toISOString())}` : "read again every 10 s"}
       </span>
       {isHeld ? (
         <Button size="small" onClick={goOn}>
@@ -95,25 +98,17 @@ interface FigureProps {
   readonly link: (children: ReactNode, className: string) => ReactNode;
 }
 
-function Figure({ name, value, isAlarm = false, link }: FigureProps) {
-  return link(
-    <>
-      <span
-        className={cx(
-          "text-2xl font-semibold tracking-tight tabular-nums",
-          isAlarm && value !== undefined && value > 0 && "text-wait-ink",
-        )}
-      >
-        {value === undefined ? "…" : formatCount(value)}
-      </span>
-      <span className="text-xs text-ink-3">{name}</span>
-    </>,
-    "flex flex-col rounded-2xl border border-line bg-surface px-4 py-3 hover:border-line-strong",
-  );
-}
+const Figure = ({ name, value, isAlarm = false, link }: FigureProps) => (
+  <BigFigure
+    name={name}
+    value={value === undefined ? "…" : formatCount(value)}
+    isAlarm={isAlarm && value !== undefined && value > 0}
+    link={link}
+  />
+);
 
 /** Each number leads to the list behind it. */
-function Figures() {
+function Figures({ isHeld }: { readonly isHeld: boolean }) {
   const dashboard = useQuery(dashboardQuery);
   const data = dashboard.data;
   if (dashboard.isError)
@@ -122,7 +117,7 @@ function Figures() {
     );
   const working = { state: "pending,creating,running,completing" };
   return (
-    <div className="grid grid-cols-2 gap-3 sm:grid-cols-3 xl:grid-cols-6" data-testid="figures">
+    <div className="grid grid-cols-2 gap-3 sm:grid-cols-3 lg:grid-cols-5 2xl:grid-cols-9" data-testid="figures">
       <Figure
         name="agents at work"
         value={data?.active_agents}
@@ -180,6 +175,7 @@ function Figures() {
           </Link>
         )}
       />
+      <Lately isHeld={isHeld} />
     </div>
   );
 }

@@ -3,8 +3,11 @@ import type { LogEvent } from "@drover/client";
 import type { Sandbox } from "@drover/contract";
 import { readNumber, readText } from "@drover/contract/views";
 import { Circle, CircleCheck, CircleX, LoaderCircle } from "lucide-react";
+import { lazy, Suspense } from "react";
 import { formatDuration } from "../data/format.ts";
 import { cx } from "../ui/class-names.ts";
+
+const BrokenStart = lazy(() => import("./broken-start.tsx").then((module) => ({ default: module.BrokenStart })));
 
 const STEPS = [
   { name: "environment", label: "Sandbox" },
@@ -36,6 +39,7 @@ export function Provisioning({ sandbox, events }: { readonly sandbox: Sandbox; r
   const done = (name: string) => readText(told.get(name) ?? {}, "status") === "done";
   const next = steps.find(({ name }) => !done(name))?.name;
   const error = [...told.values()].find((step) => readText(step, "status") === "failed");
+  const reason = readText(error ?? {}, "error") ?? sandbox.state_cause ?? "It failed before the agent began.";
   return (
     <section aria-label="Provisioning" className="border-b border-line bg-surface px-3 py-3 md:px-5">
       <ol className="flex flex-wrap gap-x-6 gap-y-2">
@@ -65,10 +69,12 @@ export function Provisioning({ sandbox, events }: { readonly sandbox: Sandbox; r
           );
         })}
       </ol>
-      {(error !== undefined || isBroken) && (
-        <p className="mt-2 text-xs break-words text-fail-ink">
-          {readText(error ?? {}, "error") ?? sandbox.state_cause ?? "It failed before the agent began."}
-        </p>
+      {isBroken ? (
+        <Suspense fallback={<p className="mt-2 text-xs break-words text-fail-ink">{reason}</p>}>
+          <BrokenStart sandbox={sandbox} reason={reason} />
+        </Suspense>
+      ) : (
+        error !== undefined && <p className="mt-2 text-xs break-words text-fail-ink">{reason}</p>
       )}
     </section>
   );

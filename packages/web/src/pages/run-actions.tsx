@@ -1,13 +1,16 @@
 /** What a person may do with a sandbox: pause it, let it go on, end it. */
 import { TERMINAL_SANDBOX_STATES, type Sandbox } from "@drover/contract";
 import { useMutation } from "@tanstack/react-query";
-import { CirclePause, CircleStop, Play, type LucideIcon } from "lucide-react";
+import { CirclePause, CircleStop, Hand, Play, type LucideIcon } from "lucide-react";
 import { useState } from "react";
+import type { ActionName } from "../app/actions.ts";
+import { runAction, useKeys } from "../app/keys.ts";
 import { client } from "../data/client.ts";
 import { queryClient, sandboxQuery } from "../data/queries.ts";
 import { Button } from "../ui/button.tsx";
 import { Confirm } from "../ui/confirm.tsx";
 import { notify } from "../ui/notify.ts";
+import { Tooltip } from "../ui/tooltip.tsx";
 import { PreviewButton } from "./preview-button.tsx";
 
 export function RunActions({ sandbox }: { readonly sandbox: Sandbox }) {
@@ -17,6 +20,7 @@ export function RunActions({ sandbox }: { readonly sandbox: Sandbox }) {
   return (
     <>
       {isOurs && sandbox.state === "running" && <PreviewButton sandbox={sandbox} />}
+      {sandbox.state === "running" && <Interrupt />}
       {isOurs && sandbox.state === "running" && <Pause sandbox={sandbox} />}
       {isOurs && sandbox.state === "paused" && <Resume sandbox={sandbox} />}
       <Terminate sandbox={sandbox} />
@@ -32,13 +36,16 @@ function keep(sandbox: Sandbox): void {
 }
 
 interface ActionProps {
+  /** As the palette knows it; undefined where several like it stand on the page. */
+  readonly action: ActionName | undefined;
   readonly name: string;
   readonly icon: LucideIcon;
   readonly isBusy: boolean;
   readonly onClick: () => void;
 }
 
-function Action({ name, icon: Icon, isBusy, onClick }: ActionProps) {
+function Action({ action, name, icon: Icon, isBusy, onClick }: ActionProps) {
+  useKeys(action === undefined ? {} : { [action]: () => !isBusy && onClick() });
   return (
     <Button size="small" onClick={onClick} disabled={isBusy} aria-label={name}>
       <Icon size={13} /> <span className="max-md:hidden">{name}</span>
@@ -46,13 +53,24 @@ function Action({ name, icon: Icon, isBusy, onClick }: ActionProps) {
   );
 }
 
+/** Says so in the message box, where a word can go with it. */
+const Interrupt = () => (
+  <Tooltip label="Stop the turn that runs" action="interrupt">
+    <Button size="small" aria-label="Interrupt" onClick={() => runAction("interrupt")}>
+      <Hand size={13} /> <span className="max-xl:hidden">Interrupt</span>
+    </Button>
+  </Tooltip>
+);
+
 function Pause({ sandbox }: { readonly sandbox: Sandbox }) {
   const pause = useMutation({
     mutationFn: () => client.pauseSandbox({ params: { sandbox_id: sandbox.id } }),
     onSuccess: keep,
     onError: (error) => notify.bad(`Not paused: ${error.message}`),
   });
-  return <Action name="Pause" icon={CirclePause} isBusy={pause.isPending} onClick={() => pause.mutate()} />;
+  return (
+    <Action action="pause" name="Pause" icon={CirclePause} isBusy={pause.isPending} onClick={() => pause.mutate()} />
+  );
 }
 
 function Resume({ sandbox }: { readonly sandbox: Sandbox }) {
@@ -61,15 +79,17 @@ function Resume({ sandbox }: { readonly sandbox: Sandbox }) {
     onSuccess: keep,
     onError: (error) => notify.bad(`Not resumed: ${error.message}`),
   });
-  return <Action name="Resume" icon={Play} isBusy={resume.isPending} onClick={() => resume.mutate()} />;
+  return <Action action="resume" name="Resume" icon={Play} isBusy={resume.isPending} onClick={() => resume.mutate()} />;
 }
 
 interface TerminateProps {
   readonly sandbox: Sandbox;
   readonly name?: string;
+  /** One of several in a list. */
+  readonly isListed?: boolean;
 }
 
-export function Terminate({ sandbox, name = "Terminate" }: TerminateProps) {
+export function Terminate({ sandbox, name = "Terminate", isListed = false }: TerminateProps) {
   const [isAsking, setAsking] = useState(false);
   const terminate = useMutation({
     mutationFn: () => client.terminateSandbox({ params: { sandbox_id: sandbox.id } }),
@@ -81,7 +101,13 @@ export function Terminate({ sandbox, name = "Terminate" }: TerminateProps) {
   });
   return (
     <>
-      <Action name={name} icon={CircleStop} isBusy={terminate.isPending} onClick={() => setAsking(true)} />
+      <Action
+        action={isListed ? undefined : "terminate"}
+        name={name}
+        icon={CircleStop}
+        isBusy={terminate.isPending}
+        onClick={() => setAsking(true)}
+      />
       <Confirm
         isOpen={isAsking}
         onClose={() => setAsking(false)}

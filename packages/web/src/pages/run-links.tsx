@@ -3,6 +3,7 @@ import { TERMINAL_SANDBOX_STATES, type Sandbox } from "@drover/contract";
 import { Link } from "@tanstack/react-router";
 import { Columns2, History, Share2 } from "lucide-react";
 import { lazy, Suspense, useState, type ReactNode } from "react";
+import { useKeys } from "../app/keys.ts";
 import { Button } from "../ui/button.tsx";
 import { Tooltip } from "../ui/tooltip.tsx";
 import { ForkButton } from "./fork-button.tsx";
@@ -18,6 +19,7 @@ const Name = ({ children }: { readonly children: ReactNode }) => <span className
 
 export function RunLinks({ sandbox, mayOperate }: { readonly sandbox: Sandbox; readonly mayOperate: boolean }) {
   const [isSharing, setSharing] = useState(false);
+  useKeys(mayOperate ? { share: () => setSharing(true) } : {});
   const isOver = TERMINAL_SANDBOX_STATES.has(sandbox.state) || sandbox.state === "completed";
   return (
     <>

@@ -1,10 +1,9 @@
 /** One run: its feed, live; what it is about; and the message box. */
 import type { LogEvent } from "@drover/client";
-import { TERMINAL_SANDBOX_STATES, VERBS_OF_ROLE } from "@drover/contract";
+import { TERMINAL_SANDBOX_STATES, VERBS_OF_ROLE, type Sandbox } from "@drover/contract";
 import {
   createFinder,
   FEED_GROUPS,
-  foldSandbox,
   isFailedRow,
   rowOfSeq,
   toGroup,
@@ -15,14 +14,11 @@ import {
 import { useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router";
 import { ChevronLeft } from "lucide-react";
-import { lazy, Suspense, useCallback, useDeferredValue, useEffect, useMemo, useRef, useState } from "react";
+import { lazy, Suspense, useCallback, useDeferredValue, useEffect, useMemo, useState } from "react";
 import { useKeys } from "../app/keys.ts";
 import { TopBar } from "../app/top-bar-slot.tsx";
-import { clearConnection, useConnection } from "../data/connection.ts";
 import { isEchoed, keepDraft, readDraft, useOutbox } from "../data/outbox.ts";
 import { queryClient, sandboxesQuery, sandboxQuery, whoamiQuery } from "../data/queries.ts";
-import type { RunSnapshot } from "../data/run-store.ts";
-import { session } from "../data/session.ts";
 import { useRun } from "../data/use-run.ts";
 import { Announcer } from "../feed/announcer.tsx";
 import { Composer } from "../feed/composer.tsx";
@@ -35,6 +31,7 @@ import { Openness, RunContext } from "../feed/run-context.tsx";
 import { parseKinds, parseRunSearch, toTabSearch, type RunSearch, type RunTab } from "../search-params.ts";
 import { copyText } from "../ui/copy.tsx";
 import { Problem } from "../ui/problem.tsx";
+import { useConnectionOf, useKeptTrue, useLookAtSteps } from "./follow-run.ts";
 import { RunHeader } from "./run-header.tsx";
 import { notify } from "../ui/notify.ts";
 import { Provisioning } from "./provisioning.tsx";
@@ -54,9 +51,12 @@ const TimelineTab = lazy(() =>
   import("../inside/timeline-tab.tsx").then((module) => ({ default: module.TimelineTab })),
 );
 const DetailsTab = lazy(() => import("../inside/details-tab.tsx").then((module) => ({ default: module.DetailsTab })));
+const HowItEnded = lazy(() => import("./how-it-ended.tsx").then((module) => ({ default: module.HowItEnded })));
 const GitTab = lazy(() => import("../inside/git-tab.tsx").then((module) => ({ default: module.GitTab })));
 
 const NO_EVENTS: readonly LogEvent[] = [];
+const isOver = ({ state }: Sandbox): boolean => TERMINAL_SANDBOX_STATES.has(state) || state === "completed";
+const WORKSPACE = "/workspace";
 /** Its health and its pull request stand in no event of its log. */
 const STANDING_EVERY_MS = 15_000;
 
@@ -79,9 +79,12 @@ function Run({ sandboxId }: { readonly sandboxId: string }) {
   const { view, log } = run;
   const [diff, setDiff] = useState<{ readonly seq: number; readonly at: number }>();
   const [isRaw, setRaw] = useState(false);
+  const [isAbout, setAbout] = useState(false);
+  const [newFrom, setNewFrom] = useState<number>();
   const [openness] = useState(() => new Openness());
   // The message box reads its draft when it is made: another draft is another box.
   const [draft, setDraft] = useState(0);
+  const [first, setFirst] = useState<"steer" | "interrupt">("steer");
 
   useKeptTrue(sandboxId, run);
   useLookAtSteps(sandboxId, run);
@@ -111,6 +114,17 @@ function Run({ sandboxId }: { readonly sandboxId: string }) {
     const next = ids[ids.indexOf(sandboxId) + step];
     if (next !== undefined) void navigate({ to: "/sandboxes/$sandboxId", params: { sandboxId: next } });
   };
+  // Whoever comes back to the feed later did not come to write.
+  const [lastTab, setLastTab] = useState(search.tab);
+  if (lastTab !== search.tab) {
+    setLastTab(search.tab);
+    if (search.tab !== undefined) setDraft(0);
+  }
+  const writeFirst = (mode: typeof first) => {
+    setFirst(mode);
+    setDraft((old) => old + 1);
+    goTo("activity");
+  };
   const goTo = (tab: RunTab) => void navigate({ search: toTabSearch(tab, search.e), replace: true });
   useKeys({
     tabActivity: () => goTo("activity"),
@@ -129,6 +143,11 @@ function Run({ sandboxId }: { readonly sandboxId: string }) {
       setRaw(true);
       return true;
     },
+    // Where the message box stands it hears these itself.
+    ...(search.tab === undefined
+      ? {}
+      : { message: () => writeFirst("steer"), interrupt: () => writeFirst("interrupt") }),
+    about: () => setAbout(true),
     before: () => void openBeside(-1),
     after: () => void openBeside(1),
     nextError: () => jump("errors", 1),
@@ -156,6 +175,17 @@ function Run({ sandboxId }: { readonly sandboxId: string }) {
     else notify.bad("The browser did not allow copying.");
   }, []);
   const select = useCallback((seq: number) => change({ e: seq }), [change]);
+  const closeAbout = useCallback(() => {
+    setAbout(false);
+    document.querySelector<HTMLElement>("[data-about]")?.focus();
+  }, []);
+  const selectBeside = useCallback(
+    (seq: number) => {
+      closeAbout();
+      select(seq);
+    },
+    [closeAbout, select],
+  );
   const mayOperate = whoami.data === undefined || VERBS_OF_ROLE[whoami.data.role].includes("operate");
   const mayAnswer = mayOperate && sandbox.data !== undefined && !TERMINAL_SANDBOX_STATES.has(sandbox.data.state);
   const context = useMemo(
@@ -166,12 +196,14 @@ function Run({ sandboxId }: { readonly sandboxId: string }) {
       onFullDiff: (seq: number, at: number) => setDiff({ seq, at }),
       onCopyLink: (seq: number) => void onCopyLink(seq),
       onReplay: openReplay,
+      onOpenFile: (path: string) => change({ tab: "files", file: `${WORKSPACE}/${path}` }),
       onAsk: (text: string) => {
         keepDraft(sandboxId, [readDraft(sandboxId), text].filter((part) => part !== "").join("\n\n"));
+        setFirst("steer");
         setDraft((old) => old + 1);
       },
     }),
-    [sandboxId, openness, mayAnswer, onCopyLink, openReplay],
+    [sandboxId, openness, mayAnswer, onCopyLink, openReplay, change],
   );
   const diffRow = diff === undefined ? undefined : view.rows[rowOfSeq(view, diff.seq)];
   const edit = diffRow?.kind === "edit" ? diffRow.edits[diff?.at ?? 0] : undefined;
@@ -217,6 +249,7 @@ function Run({ sandboxId }: { readonly sandboxId: string }) {
                   head={view.lastSeq}
                   isLoading={log?.isLoading ?? true}
                   onSelect={select}
+                  onFirst={setNewFrom}
                 />
               </Suspense>
               <FilterBar
@@ -228,6 +261,7 @@ function Run({ sandboxId }: { readonly sandboxId: string }) {
                 onSearch={(text) => change({ q: text === "" ? undefined : text })}
                 landmarks={{ errors: landmarks.errors.length, edits: landmarks.edits.length }}
                 onJump={jump}
+                onAbout={() => setAbout(true)}
               />
               {view.lastSeq === 0 ? (
                 <Waiting isRead={log !== undefined && !log.isLoading} />
@@ -240,9 +274,15 @@ function Run({ sandboxId }: { readonly sandboxId: string }) {
                   selected={search.e}
                   onSelect={select}
                   label="Events of this run"
+                  newFrom={newFrom}
                   hasMap
                 />
               )}
+              <Suspense>
+                {sandbox.data !== undefined && isOver(sandbox.data) && log?.isLoading === false && (
+                  <HowItEnded sandbox={sandbox.data} view={view} mayOperate={mayOperate} />
+                )}
+              </Suspense>
               <OutgoingMessages messages={outgoing} />
               {sandbox.data !== undefined && (
                 <Composer
@@ -251,6 +291,7 @@ function Run({ sandboxId }: { readonly sandboxId: string }) {
                   mayOperate={mayOperate}
                   head={view.lastSeq}
                   hasFocus={draft > 0}
+                  first={draft > 0 ? first : "steer"}
                 />
               )}
             </>
@@ -317,7 +358,9 @@ function Run({ sandboxId }: { readonly sandboxId: string }) {
             view={view}
             events={log?.events ?? NO_EVENTS}
             selected={search.e}
-            onSelect={select}
+            onSelect={selectBeside}
+            isOpen={isAbout}
+            onClose={closeAbout}
           />
         )}
       </div>
@@ -371,56 +414,6 @@ function useLastCheckpoint(events: readonly LogEvent[] | undefined, isWanted: bo
     () => (isWanted ? events?.findLast((event) => event.event_type === "workspace.checkpoint") : undefined),
     [events, isWanted],
   );
-}
-
-/** The sandbox as it was read, carried forward by the events of its log. */
-function useKeptTrue(sandboxId: string, run: RunSnapshot): void {
-  const events = run.log?.events;
-  useEffect(() => {
-    if (events === undefined || events.length === 0) return;
-    queryClient.setQueryData(sandboxQuery(sandboxId).queryKey, (sandbox) => {
-      if (sandbox === undefined) return sandbox;
-      let from = events.length;
-      while (from > 0 && (events[from - 1]?.seq ?? 0) > sandbox.last_seq) from -= 1;
-      return events.slice(from).reduce(foldSandbox, sandbox);
-    });
-  }, [sandboxId, events]);
-}
-
-/** What a provider made is noted beside the log: each step that the log tells of is a reason to look, until it is known. */
-function useLookAtSteps(sandboxId: string, run: RunSnapshot): void {
-  const events = run.log?.events;
-  const looked = useRef(0);
-  useEffect(() => {
-    const { queryKey } = sandboxQuery(sandboxId);
-    const sandbox = queryClient.getQueryData(queryKey);
-    if (sandbox === undefined || sandbox.enforced_by !== null || TERMINAL_SANDBOX_STATES.has(sandbox.state)) return;
-    const last = events?.findLast((event) => event.event_type === "sandbox.provisioning")?.seq ?? 0;
-    if (last <= looked.current) return;
-    looked.current = last;
-    void queryClient.invalidateQueries({ queryKey });
-  }, [sandboxId, events]);
-}
-
-function useConnectionOf(sandboxId: string, run: RunSnapshot, wake: () => void): void {
-  const { log } = run;
-  const phase = log?.state.phase;
-  useEffect(() => {
-    if (phase === "unauthenticated") session.onLost();
-  }, [phase]);
-  useEffect(() => {
-    if (log === undefined) return;
-    const { head, holesHealed, duplicatesDropped, reconnects } = log.stats;
-    useConnection.setState((old) => ({
-      state: log.state,
-      run: { sandboxId, head, gaps: holesHealed, isComplete: log.isComplete },
-      reconnects,
-      duplicates: duplicatesDropped,
-      lastEventAt: old.run !== undefined && old.run.head === head ? old.lastEventAt : Date.now(),
-      wake,
-    }));
-  }, [sandboxId, log, wake]);
-  useEffect(() => clearConnection, []);
 }
 
 function useShownRows(rows: FeedView["rows"], kinds: readonly FeedGroup[], q: string): FeedView["rows"] {

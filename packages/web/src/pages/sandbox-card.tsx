@@ -1,4 +1,4 @@
-/** A working sandbox as a live card. */
+/** A sandbox as a live card: being made, at work, or just over. */
 import type { Sandbox } from "@drover/contract";
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
@@ -13,7 +13,7 @@ import {
   type FleetEntry,
   type Move,
 } from "../data/fleet.ts";
-import { formatAge, formatClock, formatCost, formatCount, plural } from "../data/format.ts";
+import { formatAge, formatClock, formatCost, formatCount, formatSpan, plural } from "../data/format.ts";
 import { toLoadFigures } from "../data/load-figures.ts";
 import { useNow } from "../data/now.ts";
 import { lastEventsQuery } from "../data/queries.ts";
@@ -81,6 +81,7 @@ export const SandboxCard = memo(function SandboxCard({ sandbox, project, isPicke
         </Link>
       </h2>
       <p className="mt-0.5 truncate text-xs text-ink-3">{facts.join(" · ")}</p>
+      {isMaking(sandbox) && <Making sandbox={sandbox} made={entry?.made ?? 0} />}
       <Moves sandbox={sandbox} known={entry?.moves} />
       <p className="mt-auto flex items-center gap-3 border-t border-line pt-2.5 text-xs text-ink-3 tabular-nums">
         <span className="whitespace-nowrap">turn {sandbox.turn}</span>
@@ -94,11 +95,51 @@ export const SandboxCard = memo(function SandboxCard({ sandbox, project, isPicke
           </span>
         ))}
         <span className="flex-1" />
-        <Age since={sandbox.created_at} />
+        {sandbox.ended_at === null ? <Age since={sandbox.created_at} /> : <Took sandbox={sandbox} />}
       </p>
     </li>
   );
 });
+
+const isMaking = ({ state, provider }: Sandbox): boolean =>
+  provider !== "external" && (state === "pending" || state === "creating");
+
+/** How far it is on the way to its agent: made, its repository put in, its worker started. */
+function Making({ sandbox, made }: { readonly sandbox: Sandbox; readonly made: number }) {
+  const steps = sandbox.repo === null && sandbox.branch === null ? 2 : 3;
+  const done = Math.min(made, steps);
+  return (
+    <div
+      role="progressbar"
+      aria-label={`Making ${toTitle(sandbox)}`}
+      aria-valuemin={0}
+      aria-valuemax={steps}
+      aria-valuenow={done}
+      aria-valuetext={`${done} of ${steps} steps`}
+      className="mt-2.5 flex gap-1"
+    >
+      {Array.from({ length: steps }, (_, at) => (
+        <span
+          key={at}
+          className={cx(
+            "h-1.5 flex-1 rounded-full",
+            at < done ? "bg-live" : at === done ? "animate-breathe bg-line-strong" : "bg-line",
+          )}
+        />
+      ))}
+    </div>
+  );
+}
+
+const Took = ({
+  sandbox: { created_at: created, started_at: started, ended_at: ended },
+}: {
+  readonly sandbox: Sandbox;
+}) => (
+  <span className="whitespace-nowrap">
+    took {formatSpan(Date.parse(ended ?? created) - Date.parse(started ?? created))}
+  </span>
+);
 
 function Moves({ sandbox, known = [] }: { readonly sandbox: Sandbox; readonly known: readonly Move[] | undefined }) {
   const hasMore = known.length < LINES_KEPT && sandbox.event_count > known.length;

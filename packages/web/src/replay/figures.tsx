@@ -2,8 +2,9 @@
 import type { LogEvent } from "@drover/client";
 import type { Moment } from "@drover/contract";
 import type { FeedView, PersonRow } from "@drover/contract/views";
-import type { ReactNode } from "react";
+import { useId, type ReactNode } from "react";
 import { formatClock, formatCost, formatDay, plural } from "../data/format.ts";
+import { TodoList } from "../feed/rows/tools.tsx";
 import { Figure } from "../ui/figure.tsx";
 import { StateBadge } from "../ui/state-badge.tsx";
 
@@ -16,13 +17,39 @@ interface FiguresProps {
   readonly children: ReactNode;
 }
 
+/** How far the agent's plan was, and all of it behind the figure. */
+function Plan({ items }: { readonly items: FeedView["todo"] }) {
+  const id = useId();
+  const done = items.filter((item) => item.state === "done").length;
+  return (
+    <>
+      <button
+        type="button"
+        popoverTarget={id}
+        aria-label={`Plan: ${done} of ${items.length} done`}
+        className="rounded underline underline-offset-2 [anchor-name:--moment-plan]"
+      >
+        {done}/{items.length}
+      </button>
+      <div
+        id={id}
+        popover="auto"
+        role="dialog"
+        aria-label="The plan at this moment"
+        className="inset-auto top-[anchor(bottom)] left-[anchor(left)] mt-1.5 max-h-[50dvh] w-80 max-w-[calc(100vw-2rem)] overflow-y-auto rounded-xl border border-line bg-raised p-3 font-normal text-ink shadow-lift [position-anchor:--moment-plan] open:animate-enter max-md:left-4"
+      >
+        <TodoList items={items} />
+      </div>
+    </>
+  );
+}
+
 const isPerson = (row: FeedView["rows"][number]): row is PersonRow => row.kind === "person";
 
 export function Figures({ view, moment, event, isWhole, children }: FiguresProps) {
   const people = view.rows.filter(isPerson);
   const waiting = people.filter((row) => !["seen", "failed", "expired"].includes(row.steps.at(-1)?.state ?? "seen"));
   const verdict = moment?.verdict ?? null;
-  const done = view.todo.filter((item) => item.state === "done").length;
   return (
     <div className="flex flex-wrap items-center gap-x-4 gap-y-1.5 border-b border-line px-3 py-2 text-xs text-ink-3 tabular-nums md:px-5">
       {moment !== undefined && <StateBadge state={moment.state.state} />}
@@ -46,7 +73,7 @@ export function Figures({ view, moment, event, isWhole, children }: FiguresProps
         )}
         {isWhole && view.todo.length > 0 && (
           <Figure name="plan">
-            {done}/{view.todo.length}
+            <Plan items={view.todo} />
           </Figure>
         )}
         {isWhole && people.length > 0 && (

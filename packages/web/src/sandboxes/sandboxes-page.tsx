@@ -90,6 +90,10 @@ export function SandboxesPage() {
     mayOperate,
     isCovered: peeked !== undefined,
   });
+  const total =
+    states.length === 0
+      ? counts.data?.total
+      : counts.data && states.reduce((sum, one) => sum + (counts.data.states[one] ?? 0), 0);
   const isFiltered = state !== undefined || q !== undefined || project !== undefined || agent !== undefined;
   const change = (part: { [K in keyof SandboxesSearch]?: SandboxesSearch[K] | undefined }) =>
     void navigate({ search: (old) => parseSandboxesSearch({ ...old, ...part }), replace: true });
@@ -238,7 +242,7 @@ export function SandboxesPage() {
         {list.hasNextPage && (
           <div className="flex items-center justify-center gap-3 text-xs text-ink-3">
             Showing {formatCount(items.length)}
-            {counts.data !== undefined && states.length === 0 && ` of ${formatCount(counts.data.total)}`}
+            {total !== undefined && ` of ${formatCount(total)}`}
             <Button size="small" disabled={list.isFetchingNextPage} onClick={() => void list.fetchNextPage()}>
               Show more
             </Button>

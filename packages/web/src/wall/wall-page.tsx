@@ -8,6 +8,7 @@ import { useKeys } from "../app/keys.ts";
 import { TopBar } from "../app/top-bar-slot.tsx";
 import { useConnection } from "../data/connection.ts";
 import { formatClock, formatCount } from "../data/format.ts";
+import { useMinute } from "../data/now.ts";
 import { usePreferences } from "../data/preferences.ts";
 import { projectsQuery, sandboxesQuery } from "../data/queries.ts";
 import { useMay } from "../data/use-may.ts";
@@ -32,6 +33,12 @@ const BulkBar = lazy(() => import("../sandboxes/bulk-bar.tsx").then((module) => 
 const NONE: readonly Sandbox[] = [];
 const isOver = ({ state }: Sandbox) => TERMINAL_SANDBOX_STATES.has(state) || state === "completed";
 
+/** For so long the wall tells of what ended by itself; nobody has to be told what a person ended. */
+const LATELY_MS = 15 * 60_000;
+const LATELY_SHOWN = 8;
+const endedLately = ({ state, ended_at: ended, last_event_at: last }: Sandbox, now: number): boolean =>
+  (state === "completed" || state === "failed") && Date.parse(ended ?? last ?? "") > now - LATELY_MS;
+
 /** Without colour and on darker ground; thinner ink could not be read. */
 const STALE =
   "[&_[data-sandbox]]:border-dashed [&_[data-sandbox]]:bg-sunken [&_[data-sandbox]]:shadow-none [&_[data-sandbox]]:grayscale";
@@ -43,6 +50,11 @@ export function WallPage() {
   const mayOperate = useMay("operate");
   const all = useMemo(() => list.data?.pages.flatMap((page) => page.items) ?? NONE, [list.data]);
   const open = useMemo(() => all.filter((sandbox) => !isOver(sandbox)), [all]);
+  const minute = useMinute();
+  const ended = useMemo(
+    () => all.filter((sandbox) => endedLately(sandbox, minute)).slice(0, LATELY_SHOWN),
+    [all, minute],
+  );
   const running = open.filter(({ state }) => state === "running").length;
   const failed = all.filter(({ state }) => state === "failed").length;
   const nameOf = useMemo(
@@ -78,9 +90,28 @@ export function WallPage() {
     setReply((old) => ({ id, times: (old?.times ?? 0) + 1 }));
   };
   const peeked = all.find(({ id }) => id === peek.id);
-  const listed = useMemo(() => groups.flatMap(([, own]) => own), [groups]);
+  const shown = useMemo(
+    () => [
+      ...groups.map(([name, own]) => ({
+        name,
+        own,
+        label: name === "" ? "Open sandboxes" : `Open sandboxes of ${name}`,
+      })),
+      ...(ended.length === 0 ? [] : [{ name: "Ended lately", own: ended, label: "Sandboxes that ended lately" }]),
+    ],
+    [groups, ended],
+  );
+  const listed = useMemo(() => shown.flatMap(({ own }) => own), [shown]);
   const { picked, selected, toggle, clear } = useSelection({ listed, mayOperate, isCovered: peeked !== undefined });
-  useKeys({ nextSandbox: () => walkSandboxes(1), previousSandbox: () => walkSandboxes(-1) });
+  useKeys({
+    nextSandbox: () => walkSandboxes(1),
+    previousSandbox: () => walkSandboxes(-1),
+    message: ({ target }) => {
+      const id =
+        target instanceof Element ? target.closest<HTMLElement>("[data-sandbox]")?.dataset["sandbox"] : undefined;
+      if (mayOperate && id !== undefined) replyTo(id);
+    },
+  });
   return (
     <div className="flex h-full min-h-0">
       <TopBar>
@@ -172,11 +203,11 @@ export function WallPage() {
               Each one that works has a live tile here; what they ask of you stands above them.
             </Empty>
           )}
-          {groups.map(([name, own]) => (
+          {shown.map(({ name, own, label }) => (
             <section key={name} aria-label={name === "" ? undefined : name} className="mb-6">
               {name !== "" && <h2 className="mb-2 text-sm font-semibold tracking-tight">{name}</h2>}
               <ul
-                aria-label={name === "" ? "Open sandboxes" : `Open sandboxes of ${name}`}
+                aria-label={label}
                 onKeyDown={(event) => walkGrid(event.key) && event.preventDefault()}
                 className="grid grid-cols-1 gap-(--tile-gap) sm:grid-cols-[repeat(auto-fill,minmax(var(--tile-wide),1fr))]"
               >

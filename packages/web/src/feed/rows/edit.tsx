@@ -1,6 +1,6 @@
 /** Rows of changed files: the first lines of each diff at once, the rest one click away. */
 import { countLines, parseDiff, toSubject, type EditRow, type FileEdit } from "@drover/contract/views";
-import { FilePen, Maximize2 } from "lucide-react";
+import { FileDiff, FilePen, FileText, Maximize2 } from "lucide-react";
 import { useMemo } from "react";
 import { formatCount } from "../../data/format.ts";
 import { Button } from "../../ui/button.tsx";
@@ -22,14 +22,19 @@ export function Edits({ row }: { readonly row: EditRow }) {
     only?.path ?? (row.edits.length > 1 ? `${row.edits.length} files` : toSubject({ input: row.call?.input ?? {} }));
   return (
     <RowFrame row={row} icon={FilePen} tone={row.call?.isError === true ? "text-fail-ink" : "text-live-ink"}>
-      <RowToggle isOpen={isOpen} onToggle={toggle}>
-        <span className="shrink-0 font-medium">{row.call?.tool ?? "Changed"}</span>
-        <span className="min-w-0 truncate font-mono text-xs" dir="auto">
-          {title}
-        </span>
-        <Counts edits={row.edits} />
-        {row.call !== null && <CallStatus call={row.call} />}
-      </RowToggle>
+      <div className="flex items-center gap-2">
+        <div className="min-w-0 flex-1">
+          <RowToggle isOpen={isOpen} onToggle={toggle}>
+            <span className="shrink-0 font-medium">{row.call?.tool ?? "Changed"}</span>
+            <span className="min-w-0 truncate font-mono text-xs" dir="auto">
+              {title}
+            </span>
+            <Counts edits={row.edits} />
+            {row.call !== null && <CallStatus call={row.call} />}
+          </RowToggle>
+        </div>
+        {only !== undefined && <WaysOn edit={only} seq={row.seq} />}
+      </div>
       {isOpen &&
         row.edits
           .slice(0, MOST_CARDS)
@@ -45,6 +50,38 @@ export function Edits({ row }: { readonly row: EditRow }) {
         <Output text={row.call.output} label="Why the edit failed" isOpen={false} previewLines={8} isError />
       )}
     </RowFrame>
+  );
+}
+
+const WAY = "grid size-6 shrink-0 place-items-center rounded-md text-ink-3 hover:bg-hover hover:text-ink max-md:size-9";
+
+/** The whole diff, and the file as it is now. */
+function WaysOn({ edit, seq }: { readonly edit: FileEdit; readonly seq: number }) {
+  const { onFullDiff, onOpenFile } = useRunContext();
+  if (onOpenFile === undefined) return null;
+  return (
+    <>
+      <button
+        type="button"
+        aria-label={`Whole diff of ${edit.path}`}
+        title="Whole diff"
+        onClick={() => onFullDiff(seq, 0)}
+        className={WAY}
+      >
+        <FileDiff size={13} aria-hidden />
+      </button>
+      {edit.change !== "deleted" && (
+        <button
+          type="button"
+          aria-label={`Open ${edit.path}`}
+          title="Open the file"
+          onClick={() => onOpenFile(edit.path)}
+          className={WAY}
+        >
+          <FileText size={13} aria-hidden />
+        </button>
+      )}
+    </>
   );
 }
 

@@ -85,7 +85,9 @@ export function Person({ row }: { readonly row: PersonRow }) {
       >
         <div className="flex flex-wrap items-center justify-between gap-x-4">
           <p className="text-xs font-semibold text-ink-2">{who.name}</p>
-          {row.messageId !== null && <Delivery steps={row.steps} detail={row.detail} />}
+          {row.messageId !== null && (
+            <Delivery steps={row.steps} detail={row.detail} isInterrupt={row.messageType === "interrupt"} />
+          )}
         </div>
         <p className="mt-0.5 text-[0.9375rem] leading-relaxed break-words whitespace-pre-wrap">{text}</p>
       </div>
