@@ -217,6 +217,7 @@ test("a link shows one run to who has no login, keeps its secret out of storage,
   await eventually(() => new URL(guest.url()).searchParams.get("at")).toBe("2");
   expect(new URL(guest.url()).hash.slice(1)).toBe(secret);
   await page.getByRole("button", { name: /^Revoke/ }).click();
+  await page.getByRole("alertdialog").getByRole("button", { name: "Revoke" }).click();
   await page.getByText("The link is revoked").waitFor();
   await guest.reload();
   await guest.getByText("This link shows nothing any more").waitFor();

@@ -158,6 +158,16 @@ test("changes are shown since the last look or between two events, and a file is
   await page.getByRole("spinbutton", { name: "To event" }).fill(seq);
   await eventually(() => files.allTextContents()).toEqual([expect.stringContaining("b.ts")]);
   expect(new URL(page.url()).search).toContain(`scope=between&from=${seq}&to=${seq}`);
+  // What lies in a folder stands below it.
+  await show.selectOption("");
+  await worker.post(edit(3, "src/lib/c.ts", "fourth"));
+  const folder = page.getByRole("button", { name: /src\/lib/, expanded: true });
+  await folder.waitFor();
+  await page.getByRole("list", { name: "src/lib" }).getByRole("button", { name: /c\.ts/ }).click();
+  await page.getByRole("table", { name: /^Patch of src\/lib\/c\.ts/ }).waitFor();
+  expect(await findViolations(page)).toEqual([]);
+  await folder.click();
+  await eventually(() => page.getByRole("list", { name: "src/lib" }).count()).toBe(0);
 });
 
 test("with both sides shown, lines that came and lines that went are commented on", async ({
@@ -300,6 +310,7 @@ test("the timeline lists turns and leads to their events; errors and changes are
   await openRun(page, product, worker);
   const away = page.getByRole("region", { name: "While you were away" });
   await away.getByText("1 message, 1 changed file").waitFor();
+  await page.locator("article", { hasText: "Meanwhile." }).getByTestId("new-from").waitFor();
   expect(await findViolations(page)).toEqual([]);
   await away.getByRole("button", { name: "First of them" }).click();
   const first = (await page.locator("article", { hasText: "Meanwhile." }).getAttribute("data-seq")) ?? "";

@@ -33,6 +33,15 @@ export function toChanged(steps: readonly Step[]): readonly Changed[] {
   }));
 }
 
+/** The folder a file lies in; empty at the top. */
+export const folderOf = (path: string): string => path.slice(0, Math.max(0, path.lastIndexOf("/")));
+
+const compare = (one: string, other: string): number => (one < other ? -1 : one > other ? 1 : 0);
+
+/** As a tree stands: what lies at the top, then folder by folder. */
+export const byPlace = ({ path: one }: Changed, { path: other }: Changed): number =>
+  compare(folderOf(one), folderOf(other)) || compare(one, other);
+
 /** Changes when the file does. */
 export const toSign = ({ steps }: Changed): string => steps.map(({ edit }) => edit.eventId).join(" ");
 

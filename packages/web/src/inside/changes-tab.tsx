@@ -8,7 +8,7 @@ import { Problem } from "../ui/problem.tsx";
 import { ChangeList } from "./change-list.tsx";
 import { Patches } from "./change-patches.tsx";
 import { isInScope, ScopeChoice, type Scope } from "./change-scope.tsx";
-import { toChanged, useNet, type Checkpoint } from "./changed.ts";
+import { byPlace, toChanged, useNet, type Checkpoint } from "./changed.ts";
 import { useLastLook } from "./last-look.ts";
 import { ReviewBar } from "./review-bar.tsx";
 import { SentComments } from "./sent-comments.tsx";
@@ -45,7 +45,8 @@ export function ChangesTab({ sandboxId, view, file, chosen, checkpoint, reason, 
     () => steps.filter(({ row }) => isInScope(row, { scope: "new" }, lastLook)).length,
     [steps, lastLook],
   );
-  const changed = isNet ? net.changed : bySteps;
+  const all = isNet ? net.changed : bySteps;
+  const changed = useMemo(() => all.toSorted(byPlace), [all]);
   const open = changed.find((one) => one.path === file) ?? changed[0];
   const openBeside = (step: 1 | -1) => {
     const next = changed[changed.findIndex((one) => one === open) + step];

@@ -5,7 +5,7 @@ import { plural } from "../data/format.ts";
 import { Button } from "../ui/button.tsx";
 import { inputLook } from "../ui/field.tsx";
 import { notify } from "../ui/notify.ts";
-import { clearReview, dropComment, keepSent, toReviewMessage, useReview, writeComment } from "./review.ts";
+import { clearReview, dropComment, keepSent, putBack, toReviewMessage, useReview, writeComment } from "./review.ts";
 
 interface ReviewBarProps {
   readonly sandboxId: string;
@@ -58,7 +58,11 @@ export function ReviewBar({ sandboxId, reason, head }: ReviewBarProps) {
                 look="ghost"
                 size="icon"
                 aria-label={`Drop the comment on ${place}`}
-                onClick={() => dropComment(sandboxId, comment.id)}
+                onClick={() => {
+                  dropComment(sandboxId, comment.id);
+                  if (comment.note.trim() !== "")
+                    notify.undoable("The comment is dropped", () => putBack(sandboxId, comment));
+                }}
               >
                 <Trash2 size={14} />
               </Button>

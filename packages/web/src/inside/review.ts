@@ -14,24 +14,34 @@ export interface ReviewComment {
 
 type Comments = Readonly<Record<string, readonly ReviewComment[]>>;
 const NONE: readonly ReviewComment[] = [];
-let lastId = 0;
 
-const useComments = create<Comments>()(() => ({}));
+/** Half a review outlives a reload, as every draft does. */
+const useComments = create<Comments>()(persist((): Comments => ({}), { name: "drover.comments" }));
 
 export const useReview = (sandboxId: string): readonly ReviewComment[] =>
   useComments((comments) => comments[sandboxId] ?? NONE);
 
-const change = (sandboxId: string, rewrite: (comments: readonly ReviewComment[]) => readonly ReviewComment[]) =>
-  useComments.setState((comments) => ({ [sandboxId]: rewrite(comments[sandboxId] ?? NONE) }));
+function change(sandboxId: string, rewrite: (comments: readonly ReviewComment[]) => readonly ReviewComment[]): void {
+  const { [sandboxId]: before = NONE, ...others } = useComments.getState();
+  const after = rewrite(before);
+  useComments.setState(after.length === 0 ? others : { ...others, [sandboxId]: after }, true);
+}
 
 export const addComment = (sandboxId: string, comment: Omit<ReviewComment, "id" | "note">): void =>
-  change(sandboxId, (comments) => [...comments, { ...comment, id: (lastId += 1), note: "" }]);
+  change(sandboxId, (comments) => [
+    ...comments,
+    { ...comment, id: Math.max(0, ...comments.map(({ id }) => id)) + 1, note: "" },
+  ]);
 
 export const writeComment = (sandboxId: string, id: number, note: string): void =>
   change(sandboxId, (comments) => comments.map((comment) => (comment.id === id ? { ...comment, note } : comment)));
 
 export const dropComment = (sandboxId: string, id: number): void =>
   change(sandboxId, (comments) => comments.filter((comment) => comment.id !== id));
+
+/** Where it stood, as far as others still stand there. */
+export const putBack = (sandboxId: string, comment: ReviewComment): void =>
+  change(sandboxId, (comments) => [...comments, comment].toSorted((one, other) => one.id - other.id));
 
 export const clearReview = (sandboxId: string): void => change(sandboxId, () => NONE);
 

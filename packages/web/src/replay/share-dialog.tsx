@@ -8,6 +8,7 @@ import { formatAge, formatDay, formatSpan } from "../data/format.ts";
 import { useNow } from "../data/now.ts";
 import { queryClient } from "../data/queries.ts";
 import { Button } from "../ui/button.tsx";
+import { Confirm } from "../ui/confirm.tsx";
 import { CopyButton } from "../ui/copy.tsx";
 import { Dialog } from "../ui/dialog.tsx";
 import { Choice } from "../ui/field.tsx";
@@ -25,6 +26,7 @@ const SPANS = [
 export function ShareDialog({ sandbox, onClose }: { readonly sandbox: Sandbox; readonly onClose: () => void }) {
   const [days, setDays] = useState<(typeof SPANS)[number]["value"]>("7");
   const [made, setMade] = useState<CreatedShare>();
+  const [doomed, setDoomed] = useState<Share>();
   const shares = useQuery(sharesQuery(sandbox.id));
   const params = { sandbox_id: sandbox.id };
   const readAgain = () => queryClient.invalidateQueries({ queryKey: sharesQuery(sandbox.id).queryKey });
@@ -79,11 +81,19 @@ export function ShareDialog({ sandbox, onClose }: { readonly sandbox: Sandbox; r
         {open.length > 0 && (
           <ul className="flex flex-col divide-y divide-line rounded-xl border border-line" aria-label="Links">
             {open.map((share) => (
-              <ShareLine key={share.id} share={share} onRevoke={() => revoke.mutate(share.id)} />
+              <ShareLine key={share.id} share={share} onRevoke={() => setDoomed(share)} />
             ))}
           </ul>
         )}
       </div>
+      <Confirm
+        isOpen={doomed !== undefined}
+        onClose={() => setDoomed(undefined)}
+        onConfirm={() => doomed !== undefined && revoke.mutate(doomed.id)}
+        title="Revoke this link?"
+        text="Whoever has it sees nothing any more. A new link has another address."
+        verb="Revoke"
+      />
     </Dialog>
   );
 }

@@ -6,6 +6,7 @@ import { persist } from "zustand/middleware";
 import type { SandboxesSearch } from "../search-params.ts";
 import { Button } from "../ui/button.tsx";
 import { inputLook } from "../ui/field.tsx";
+import { notify } from "../ui/notify.ts";
 
 interface SavedFilter {
   readonly name: string;
@@ -83,7 +84,10 @@ export function SavedFilters({ search, isFiltered, onChoose }: SavedFiltersProps
                 look="ghost"
                 size="icon"
                 aria-label={`Forget ${filter.name}`}
-                onClick={() => useSaved.setState({ filters: filters.filter((one) => one !== filter) })}
+                onClick={() => {
+                  useSaved.setState({ filters: filters.filter((one) => one !== filter) });
+                  notify.undoable(`${filter.name} is forgotten`, () => useSaved.setState({ filters }));
+                }}
               >
                 <Trash2 size={13} />
               </Button>

@@ -6,6 +6,7 @@ import { useState, type FormEvent } from "react";
 import { client } from "../data/client.ts";
 import { queryClient, upstreamsQuery } from "../data/queries.ts";
 import { Button } from "../ui/button.tsx";
+import { Confirm } from "../ui/confirm.tsx";
 import { Dialog } from "../ui/dialog.tsx";
 import { Field } from "../ui/field.tsx";
 import { notify } from "../ui/notify.ts";
@@ -19,6 +20,7 @@ const readUpstreams = () => queryClient.invalidateQueries({ queryKey: upstreamsQ
 export function ModelKeys() {
   const upstreams = useQuery(upstreamsQuery);
   const [asked, setAsked] = useState<ModelUpstream>();
+  const [doomed, setDoomed] = useState<ModelUpstream>();
   const forget = useMutation({
     mutationFn: (upstream: ModelUpstream) => client.deleteUpstream({ params: { protocol: upstream.protocol } }),
     onSuccess: readUpstreams,
@@ -60,7 +62,7 @@ export function ModelKeys() {
               size="small"
               look="ghost"
               disabled={forget.isPending}
-              onClick={() => forget.mutate(upstream)}
+              onClick={() => setDoomed(upstream)}
               aria-label={`Forget what is stored for ${VENDORS[upstream.protocol]}`}
             >
               Forget
@@ -74,6 +76,14 @@ export function ModelKeys() {
           )}
         </div>
       ))}
+      <Confirm
+        isOpen={doomed !== undefined}
+        onClose={() => setDoomed(undefined)}
+        onConfirm={() => doomed !== undefined && forget.mutate(doomed)}
+        title={doomed === undefined ? "" : `Forget what is stored for ${VENDORS[doomed.protocol]}?`}
+        text="Agents that ask its models get no answer from then on. The key cannot be read back: it has to be put in again."
+        verb="Forget"
+      />
       {asked !== undefined && <AskKey upstream={asked} onClose={() => setAsked(undefined)} />}
     </Section>
   );

@@ -98,6 +98,14 @@ export function Prices() {
 const toText = (price: Price | "new", part: Part): string => (price === "new" ? "" : String(price[part] ?? ""));
 const isPrice = (text: string): boolean => text.trim() !== "" && Number(text) >= 0;
 
+const putBack = ({ model, input, output, cache_read, cache_write }: Price): Promise<unknown> =>
+  client
+    .putPrice({ body: { model, input, output, cache_read, cache_write } })
+    .then(readPrices)
+    .catch((error: unknown) =>
+      notify.bad(`Not put back: ${error instanceof Error ? error.message : "it was refused"}`),
+    );
+
 function EditPrice({ price, onClose }: { readonly price: Price | "new"; readonly onClose: () => void }) {
   const [model, setModel] = useState(price === "new" ? "" : price.model);
   const [texts, setTexts] = useState<Readonly<Record<Part, string>>>({
@@ -127,6 +135,7 @@ function EditPrice({ price, onClose }: { readonly price: Price | "new"; readonly
   const forget = useMutation({
     mutationFn: () => client.deletePrice({ params: { model } }),
     onSuccess: () => {
+      if (price !== "new") notify.undoable(`The price of ${model} is forgotten`, () => void putBack(price));
       onClose();
       return readPrices();
     },

@@ -15,6 +15,7 @@ import { cx } from "../ui/class-names.ts";
 import { TICKET_LOOKS } from "./badges.tsx";
 import { BoardCard } from "./board-card.tsx";
 import { moveTicket } from "./use-moves.ts";
+import { walkCards } from "./walk-cards.ts";
 
 interface BoardProps {
   readonly tickets: readonly Ticket[];
@@ -65,8 +66,8 @@ export function Board({ tickets, tasks, mayMove }: BoardProps) {
     moveBack: () => moveFocused(({ status }) => ({ status: pickStep(status, false) })),
     morePriority: () => moveFocused(({ priority }) => ({ priority: stepPriority(priority, -1) })),
     lessPriority: () => moveFocused(({ priority }) => ({ priority: stepPriority(priority, 1) })),
-    nextTicket: () => walk(1),
-    previousTicket: () => walk(-1),
+    nextTicket: () => walkCards("ticket", 1),
+    previousTicket: () => walkCards("ticket", -1),
   });
 
   return (
@@ -105,12 +106,6 @@ export function Board({ tickets, tasks, mayMove }: BoardProps) {
       ))}
     </div>
   );
-}
-
-function walk(step: 1 | -1): void {
-  const links = [...document.querySelectorAll<HTMLElement>("[data-ticket] a")];
-  const at = links.indexOf(document.activeElement as HTMLElement);
-  links[Math.max(0, Math.min(links.length - 1, at + step))]?.focus();
 }
 
 interface ColumnProps {

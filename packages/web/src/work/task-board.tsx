@@ -13,6 +13,7 @@ import { lastEventsQuery, queryClient } from "../data/queries.ts";
 import { notify } from "../ui/notify.ts";
 import { PriorityMark, TaskBadge } from "./badges.tsx";
 import { CancelTask } from "./cancel-task.tsx";
+import { walkCards } from "./walk-cards.ts";
 
 const COLUMNS: readonly { readonly name: string; readonly states: readonly TaskStatus[] }[] = [
   { name: "Pending", states: ["pending", "blocked"] },
@@ -36,7 +37,12 @@ export function TaskBoard({ tasks, mayMove }: TaskBoardProps) {
     const task = tasks.find((one) => one.id === id);
     if (mayMove && task !== undefined && pickMove(task) === to && !send.isPending) move(task, to);
   };
-  useKeys({ moveForth: () => step("cancelled"), moveBack: () => step("pending") });
+  useKeys({
+    moveForth: () => step("cancelled"),
+    moveBack: () => step("pending"),
+    nextTicket: () => walkCards("task", 1),
+    previousTicket: () => walkCards("task", -1),
+  });
   const byId = useMemo(() => new Map(tasks.map((task) => [task.id, task])), [tasks]);
   return (
     <div

@@ -3,9 +3,11 @@ import type { Task } from "@drover/contract";
 import { Link } from "@tanstack/react-router";
 import { Boxes, CornerDownRight } from "lucide-react";
 import { useMemo } from "react";
+import { useKeys } from "../app/keys.ts";
 import { formatAge, plural } from "../data/format.ts";
 import { useNow } from "../data/now.ts";
 import { PriorityMark, TaskBadge } from "./badges.tsx";
+import { walkCards } from "./walk-cards.ts";
 
 interface TaskListProps {
   readonly tasks: readonly Task[];
@@ -15,6 +17,7 @@ interface TaskListProps {
 const ENDED: ReadonlySet<string> = new Set(["completed", "skipped"]);
 
 export function TaskList({ tasks, label }: TaskListProps) {
+  useKeys({ nextTicket: () => walkCards("task", 1), previousTicket: () => walkCards("task", -1) });
   const byId = useMemo(() => new Map(tasks.map((task) => [task.id as string, task])), [tasks]);
   if (tasks.length === 0) return <p className="px-4 py-6 text-center text-sm text-ink-3">No task yet.</p>;
   return (

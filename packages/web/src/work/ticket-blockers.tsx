@@ -38,6 +38,10 @@ export function TicketBlockers({ ticket, mayOperate }: TicketBlockersProps) {
   const remove = useMutation({
     mutationFn: (other: string) => client.removeTicketBlocker({ params: { ticket_id, blocker_id: other } }),
     ...change,
+    onSuccess: (_, other) => {
+      notify.undoable("It waits no more for that ticket", () => add.mutate(other));
+      return change.onSuccess();
+    },
   });
   const blockers = waits.data?.blockers ?? [];
   const known = new Set([ticket_id, ...blockers.map(({ id }) => id)]);
