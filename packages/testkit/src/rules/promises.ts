@@ -63,9 +63,9 @@ export const PROMISES: readonly ProductPromise[] = [
       ["testkit/src/browser/messages.test.ts", "a message is shown at once and goes from queued to delivered to seen"],
     ],
     figure: {
-      says: "from the request of a message to the agent's input, while a tool runs: 34.5 ms at p99",
+      says: "from the request of a message to the agent's input, while a tool runs: 34.6 ms at p99",
       page: "bench/RESULTS.md",
-      quote: "while a tool runs (p99) | 34.5 ms",
+      quote: "while a tool runs (p99) | 34.6 ms",
     },
   },
   {
@@ -84,9 +84,9 @@ export const PROMISES: readonly ProductPromise[] = [
       ["testkit/src/hostile/attack-gate.ts", "no token lies inside"],
     ],
     figure: {
-      says: "the gateway that keeps the keys adds 3.2 ms to the first byte of an answer, at p50",
+      says: "the gateway that keeps the keys adds 3.5 ms to the first byte of an answer, at p50",
       page: "bench/RESULTS.md",
-      quote: "3.2 ms more at p50",
+      quote: "3.5 ms more at p50",
     },
   },
   {
@@ -177,9 +177,9 @@ export const PROMISES: readonly ProductPromise[] = [
       [RESUMED_RUN, "a fork goes on from any place of the log, with the files of then"],
     ],
     figure: {
-      says: "any of 30,003 events in one request: 91.9 ms at p95",
+      says: "any of 30,003 events in one request: 38.9 ms at p95",
       page: "bench/RESULTS.md",
-      quote: "as of any of 30,003 events, one request | 91.9 ms",
+      quote: "as of any of 30,003 events, one request | 38.9 ms",
     },
   },
   {
