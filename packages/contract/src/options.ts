@@ -7,6 +7,7 @@ import { GIT_OPTIONS } from "./git-options.ts";
 import { MODEL_OPTIONS } from "./model-options.ts";
 import { REPLICA_OPTIONS } from "./replica-options.ts";
 import { PROVIDER_OPTIONS } from "./provider-options.ts";
+import { HeaderWord } from "./resources/header-word.ts";
 import { Provider, RuntimeName } from "./resources/sandbox.ts";
 import { SUPERVISION_OPTIONS } from "./supervision-options.ts";
 import { TELEMETRY_OPTIONS } from "./telemetry-options.ts";
@@ -75,7 +76,7 @@ export const OPTIONS = {
   adminToken: {
     env: "DROVER_ADMIN_TOKEN",
     yaml: "server.admin_token",
-    schema: z.string().min(8).max(500).optional(),
+    schema: HeaderWord.min(8).max(500).meta({ description: "one word of 8 to 500 printable characters" }).optional(),
     doc: "Made the first admin's token.",
     secret: true,
   },

@@ -90,9 +90,10 @@ describe("a complaint", () => {
   });
 
   test("about a secret does not repeat it", () => {
-    expect(complain({ env: { DROVER_ADMIN_TOKEN: "short" } })).toEqual([
-      "DROVER_ADMIN_TOKEN (environment): this value is not allowed; give text of at least 8 characters",
-    ]);
+    for (const token of ["short", "two words", "a line\n", "ümlauts-in-it"])
+      expect(complain({ env: { DROVER_ADMIN_TOKEN: token } })).toEqual([
+        "DROVER_ADMIN_TOKEN (environment): this value is not allowed; give one word of 8 to 500 printable characters",
+      ]);
   });
 
   test("about the shape of the file says what belongs there", () => {

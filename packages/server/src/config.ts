@@ -106,6 +106,7 @@ function findValue(name: OptionName, sources: ConfigSources, yaml: ReadonlyMap<s
 /** What an option takes, as people say it; read from its schema, so it cannot drift. */
 export function describeAllowed(option: Option): string {
   const schema = z.toJSONSchema(option.schema, { io: "output", unrepresentable: "any" });
+  if (schema.description !== undefined) return schema.description;
   if (schema.enum !== undefined) return `one of ${schema.enum.join(", ")}`;
   if (schema.type === "boolean") return "true or false";
   if (schema.format === "uri") return "an address such as https://drover.example.org";

@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, readdir, rm, stat } from "node:fs/promises";
+import { mkdtemp, readdir, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -39,6 +39,18 @@ test("the directory is made for its owner only", async ({ dir }) => {
   const held = await lockDataDir(dir);
   expect((await stat(dir)).mode & 0o777).toBe(0o700);
   await held.release();
+});
+
+test("what can be no directory is refused with the reason and what to do", async ({ dir }) => {
+  await writeFile(dir, "");
+  for (const [path, reason] of [
+    [dir, "it is no directory"],
+    [join(dir, "below"), "what it lies in is no directory"],
+  ] as const)
+    await expect(lockDataDir(path)).rejects.toMatchObject({
+      code: "config.invalid",
+      message: expect.stringMatching(`${path} cannot hold .*${reason}.*DROVER_DATA_DIR`) as string,
+    });
 });
 
 test("a directory that another process holds is refused with its process id and what to do", async ({ dir }) => {

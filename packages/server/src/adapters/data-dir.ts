@@ -23,11 +23,8 @@ const CLAIM_WAIT_MS = 2_000;
 
 /** Creates `dir` (0700) and takes it, or refuses with "data_dir.in_use". Of several that ask at once exactly one gets it. */
 export async function lockDataDir(dir: string): Promise<DataDir> {
-  await mkdir(dir, { recursive: true, mode: 0o700 });
-  const path = await realpath(dir);
-  await chmod(path, 0o700);
+  const path = await ensureOwn(dir).catch((cause: unknown) => Promise.reject(toUnusable(dir, cause)));
   const folder = join(path, "lock");
-  await mkdir(folder, { recursive: true, mode: 0o700 });
   const handle = await open(folder);
   // A socket's path may have 107 bytes at most; on Linux the open directory gives every folder a short name.
   const short = process.platform === "linux" ? `/proc/self/fd/${handle.fd}` : folder;
@@ -53,6 +50,33 @@ export async function lockDataDir(dir: string): Promise<DataDir> {
   }
   let released: Promise<void> | undefined;
   return { path, release: () => (released ??= release()) };
+}
+
+/** The directory, ours alone, with room for the lock in it. */
+async function ensureOwn(dir: string): Promise<string> {
+  await mkdir(dir, { recursive: true, mode: 0o700 });
+  const path = await realpath(dir);
+  await chmod(path, 0o700);
+  await mkdir(join(path, "lock"), { recursive: true, mode: 0o700 });
+  return path;
+}
+
+const REASONS: Readonly<Record<string, string>> = {
+  EEXIST: "it is no directory",
+  ENOTDIR: "what it lies in is no directory",
+  EACCES: "this user may not write there",
+  EPERM: "it belongs to another user",
+  EROFS: "that file system is read-only",
+};
+
+function toUnusable(dir: string, cause: unknown): unknown {
+  const { code = "" } = cause as NodeJS.ErrnoException;
+  if (code === "ENOSPC" || code === "EDQUOT")
+    return new AppError("data_dir.full", `no space is left in ${dir}`, { cause });
+  const reason = REASONS[code];
+  if (reason === undefined) return cause;
+  const remedy = "set DROVER_DATA_DIR to a directory that you may write to";
+  return new AppError("config.invalid", `${dir} cannot hold Drover's data: ${reason}; ${remedy}`, { cause });
 }
 
 class Occupied extends Error {

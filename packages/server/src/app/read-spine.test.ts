@@ -136,6 +136,13 @@ test("the spine of a session says of every event what the log says, compressed o
   expect(answer.headers).toMatchObject({ "content-encoding": "gzip", vary: "accept-encoding" });
   const spine = Spine.parse(answer.body);
   expect(await read(server, sandbox.id)).toEqual(spine);
+  for (const refusal of ["gzip;q=0", "identity, gzip; q=0.0", "x-gzipped"]) {
+    const plain = await server.call("GET", `/sandboxes/${sandbox.id}/spine`, {
+      headers: { "accept-encoding": refusal },
+    });
+    expect(plain.headers).toMatchObject({ vary: "accept-encoding" });
+    expect(plain.headers).not.toHaveProperty("content-encoding");
+  }
 
   const rows = unfold(spine);
   const events: StoredEvent[] = [];

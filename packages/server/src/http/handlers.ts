@@ -39,6 +39,7 @@ import { requireRoomForEvents } from "../app/require-room.ts";
 import { sendMessage } from "../app/send-message.ts";
 import { beat, getAssignment } from "../app/serve-worker.ts";
 import { startDemo } from "../app/start-demo.ts";
+import { pickEncoding } from "./accepted-encoding.ts";
 import { person, worker, type Handlers } from "./context.ts";
 import { costHandlers } from "./serve-costs.ts";
 import { guardianHandlers } from "./serve-guardian.ts";
@@ -172,11 +173,9 @@ export const handlers: Handlers = {
   getStateAt: async ({ deps }, { params, query }) => readStateAt(deps, params.sandbox_id, query.at_seq),
   getSpine: async (context, { params, query }) => {
     const spine = await readSpine(context.deps, params.sandbox_id, query.after_seq);
-    if (!String(context.request.headers["accept-encoding"] ?? "").includes("gzip")) return spine;
-    void context.reply
-      .header("content-encoding", "gzip")
-      .header("vary", "accept-encoding")
-      .type("application/json; charset=utf-8");
+    void context.reply.header("vary", "accept-encoding");
+    if (pickEncoding(context.request.headers["accept-encoding"], ["gzip"]) === undefined) return spine;
+    void context.reply.header("content-encoding", "gzip").type("application/json; charset=utf-8");
     // The bytes are the reply; its shape was checked by the type of `spine`.
     return (await compress(JSON.stringify(spine))) as never;
   },

@@ -7,6 +7,7 @@ import { brotliCompressSync, constants, gzipSync } from "node:zlib";
 import fastifyStatic from "@fastify/static";
 import type { FastifyInstance, FastifyReply } from "fastify";
 import { AppError } from "@drover/contract";
+import { pickEncoding } from "./accepted-encoding.ts";
 import { toPagePolicy } from "./security-headers.ts";
 
 const BACKEND_PATHS = /^\/(api|git|mcp|metrics|openapi\.json|healthz|readyz)(\/|$|\?)/;
@@ -24,14 +25,6 @@ const ENCODINGS = {
   br: (bytes: Buffer) => brotliCompressSync(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 5 } }),
   gzip: (bytes: Buffer) => gzipSync(bytes),
 } as const;
-
-const pickEncoding = (accepted: string | undefined): keyof typeof ENCODINGS | undefined => {
-  const names = (accepted ?? "").split(",").flatMap((choice) => {
-    const [name = "", ...parameters] = choice.toLowerCase().split(";");
-    return parameters.some((parameter) => /^\s*q=0(?:\.0*)?\s*$/.test(parameter)) ? [] : [name.trim()];
-  });
-  return (["br", "gzip"] as const).find((name) => names.includes(name));
-};
 
 export interface StaticFiles {
   sendShell(reply: FastifyReply): Promise<FastifyReply>;
@@ -57,7 +50,7 @@ export async function mountStaticFiles(app: FastifyInstance, root: string): Prom
     if (!existsSync(shell)) throw new AppError("server.not_ready", "the web UI is not built; run `npm run build`");
     const nonce = randomBytes(NONCE_BYTES).toString("base64");
     const page = Buffer.from((await readFile(shell, "utf8")).replace(NONCE_PLACE, `nonce="${nonce}"`));
-    const encoding = pickEncoding(reply.request.headers["accept-encoding"]);
+    const encoding = pickEncoding(reply.request.headers["accept-encoding"], ["br", "gzip"]);
     if (encoding !== undefined) reply.header("content-encoding", encoding);
     return reply
       .headers({
