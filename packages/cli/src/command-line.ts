@@ -9,9 +9,14 @@ import { EXIT } from "./exit-code.ts";
 import { runCommand } from "./run-command.ts";
 import { toPaint } from "./terminal.ts";
 
+/** Ctrl-C reaches this process from the terminal, and within this time once more from npm, if that started it: asked once. */
+const ECHO_MS = 1_000;
 const stopping = new AbortController();
+let askedAtMs = 0;
 const stop = () => {
-  if (stopping.signal.aborted) process.exit(EXIT.interrupted); // Asked twice: at once.
+  if (stopping.signal.aborted && performance.now() - askedAtMs > ECHO_MS) process.exit(EXIT.interrupted); // Asked twice: at once.
+  if (stopping.signal.aborted) return;
+  askedAtMs = performance.now();
   stopping.abort(new Error("stopped by a signal"));
 };
 process.on("SIGINT", stop);

@@ -34,7 +34,7 @@ describe("up", () => {
     const stop = new AbortController();
     const trial = toTrial({
       signal: stop.signal,
-      print: (line) => void (trial.out.push(line), trial.out.length === 2 && check()),
+      print: (lines) => void (trial.out.push(lines), check()),
     });
     const file = join(trial.context.cwd, ".drover/cli.json");
     const { server, notes } = toServer(() => existsSync(file));
@@ -44,7 +44,7 @@ describe("up", () => {
       stop.abort();
     };
     expect(await runServer(trial.context, config, async () => server)).toBe(0);
-    expect(trial.out).toEqual([URL_LINE, "log in once at http://127.0.0.1:7/login#once"]);
+    expect(trial.out).toEqual([`${URL_LINE}\nlog in once at http://127.0.0.1:7/login#once`]);
     expect(notes).toEqual([{ stopped: false }]);
   });
 

@@ -36,8 +36,8 @@ export async function runServer(
     const over = Promise.race([isOver(signal), server.done]);
     if (await Promise.race([server.ready, over.then(() => false)])) {
       const lines = [`drover ready ${server.url}`, `log in once at ${server.loginUrl}`];
-      for (const line of isJson ? [JSON.stringify({ url: server.url, login_url: server.loginUrl })] : lines)
-        context.print(line);
+      // In one piece: who hangs up after the first line does not end a server that has only begun.
+      context.print(isJson ? JSON.stringify({ url: server.url, login_url: server.loginUrl }) : lines.join("\n"));
     }
     await over;
   } finally {

@@ -1,9 +1,11 @@
 /** Every command of the documentation is run as it stands, or is in the table of those that are not: what a reader copies works. */
-import { execFile } from "node:child_process";
+import { execFile, spawn } from "node:child_process";
+import { once } from "node:events";
 import { globSync, readFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { createInterface } from "node:readline";
 import { expect, test as base } from "vitest";
 import { startDrover } from "../drover-process.ts";
 import { ADMIN_TOKEN, startTestServer, type TestServer } from "../server.ts";
@@ -134,6 +136,22 @@ test("what ends npm start ends the server, and all that it started", async () =>
   expect((await fetch(address)).status).toBe(200);
   expect(await drover.stop()).toBe(0);
   await expect(fetch(address)).rejects.toThrow("fetch failed");
+  await rm(dataDir, { recursive: true, maxRetries: 5 });
+});
+
+test("Ctrl-C is one request, although npm hands on once more what the terminal sent to all", async () => {
+  const dataDir = await mkdtemp(join(tmpdir(), "drover-npm-"));
+  const DATABASE_URL = "postgresql://nobody@127.0.0.1:9/none";
+  const child = spawn(process.execPath, ["packages/cli/src/main.ts", "up"], {
+    cwd: ROOT,
+    stdio: ["ignore", "ignore", "pipe"],
+    env: { PATH: process.env["PATH"], DROVER_DATA_DIR: dataDir, DROVER_PORT: "0", DATABASE_URL },
+  });
+  const ended = once(child, "exit");
+  for await (const line of createInterface({ input: child.stderr })) if (line.includes("database.awaited")) break;
+  // Two of one kind may arrive as one.
+  for (const signal of ["SIGINT", "SIGTERM"] as const) child.kill(signal);
+  expect(await ended).toEqual([0, null]);
   await rm(dataDir, { recursive: true, maxRetries: 5 });
 });
 
