@@ -27,7 +27,7 @@ export const ABUSE_KERNEL: readonly Attempt[] = [
       expect(found.filter((name) => !HARMLESS_DEVICES.test(name))).toEqual([]);
       const said = await given.tryShell(
         ref,
-        `cd /tmp; for kind in "b 8 0" "b 7 0" "c 1 1" "c 1 11" "c 10 200" "c 10 229" "c 10 232" "b 253 0"; do mknod node $kind 2>/dev/null && echo made $kind; rm -f node; done; head -c 1 /proc/kcore /proc/kmsg 2>/dev/null; echo done`,
+        `cd /tmp; for kind in "b 8 0" "b 7 0" "c 1 1" "c 1 11" "c 10 200" "c 10 229" "c 10 232" "b 253 0"; do mknod node $kind 2>/dev/null && echo made $kind; rm -f node; done; touch /dev/made 2>/dev/null && echo made a file; head -c 1 /proc/kcore /proc/kmsg 2>/dev/null; echo done`,
       );
       expect(said).toBe("done\n");
     },

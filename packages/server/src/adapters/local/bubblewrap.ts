@@ -89,6 +89,9 @@ export function toBubblewrapArgs(options: CommandLineOptions): readonly string[]
     "1777",
     "--tmpfs",
     "/dev/shm",
+    // In memory too, and without a size: what lies there would count for nobody where there are no control groups.
+    "--remount-ro",
+    "/dev",
     "--ro-bind",
     `${mounts.runtime}/etc`,
     "/etc",

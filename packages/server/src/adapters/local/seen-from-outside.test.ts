@@ -75,8 +75,10 @@ test("what is not its own is mounted for reading only, and what is memory has a 
       return [at, `${how} ${after}`] as const;
     }),
   );
-  for (const at of ["/", "/usr", "/etc", "/opt/drover", "/run/cp", "/proc/sys"])
+  for (const at of ["/", "/dev", "/usr", "/etc", "/opt/drover", "/run/cp", "/proc/sys"])
     expect(mounts.get(at), at).toMatch(/^ro\b/);
+  const sizeless = [...mounts].filter(([, how]) => / tmpfs /.test(how) && /^rw\b/.test(how) && !/\bsize=/.test(how));
+  expect(sizeless).toEqual([]);
   for (const at of ["/run", "/var"]) expect(mounts.get(at), at).toMatch(/\bsize=\d{5}k/);
   for (const at of ["/tmp", "/dev/shm"]) expect(mounts.get(at), at).toContain(`size=${LIMITS.memoryBytes / 2 / 1024}k`);
   expect(mounts.get("/workspace")).toMatch(/^rw\b.*\bnosuid\b/);
