@@ -10,3 +10,7 @@ export function parseRepoAddress(text: string): RepoAddress | undefined {
   const [, path] = LOCAL.exec(text) ?? [];
   return path === undefined ? undefined : { kind: "local", address: path };
 }
+
+/** As it is shown: a password stays behind, and over HTTP the name before it too, which may be a token itself. */
+export const hidePassword = (address: string): string =>
+  address.replace(/^(https?:\/\/)[^/@\s]+@/i, "$1***@").replace(/^((?:ssh|git):\/\/[^/@:\s]+):[^/@\s]*@/i, "$1:***@");

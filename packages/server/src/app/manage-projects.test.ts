@@ -1,6 +1,7 @@
 import type { Project } from "@drover/contract";
 import { expect } from "vitest";
 import { test } from "../../../testkit/src/server.ts";
+import { loadProject } from "../store/projects.ts";
 
 test("a project is created, changed and read back", async ({ server }) => {
   const { status, body } = await server.call("POST", "/projects", {
@@ -78,4 +79,28 @@ test("pages lose and repeat nothing", async ({ server }) => {
     cursor = body.next_cursor;
   }
   expect(found).toEqual(all);
+});
+
+/** Broken on purpose, each seen to fail here: the address is shown as it is; what was shown is kept in its place. */
+test("the password of a repository's address is shown to nobody, and is kept when what was shown comes back", async ({
+  server,
+}) => {
+  const repo = "https://somebody:a-password@example.org/a.git";
+  const created = await server.call("POST", "/projects", { body: { name: "fenced", repo } });
+  const shown = "https://***@example.org/a.git";
+  expect(created.body.repo).toBe(shown);
+  const path = `/projects/${created.body.id}`;
+  const saved = await server.call("PATCH", path, { body: { description: "d", repo: shown } });
+  expect([saved.body.repo, (await server.call("GET", "/projects")).text.includes("a-password")]).toEqual([
+    shown,
+    false,
+  ]);
+  const kept = async () => (await loadProject.one(server.db, created.body.id)).repo;
+  expect(await kept()).toBe(repo);
+  await server.call("PATCH", path, { body: { repo: "ssh://git:a-password@example.org/a.git" } });
+  expect((await server.call("GET", path)).body.repo).toBe("ssh://git:***@example.org/a.git");
+  await server.call("PATCH", path, { body: { repo: "ssh://git@example.org/a.git" } });
+  expect((await server.call("GET", path)).body.repo).toBe("ssh://git@example.org/a.git");
+  const sandbox = await server.call("POST", "/sandboxes", { body: { provider: "external", repo } });
+  expect([sandbox.body.repo, sandbox.text.includes("a-password")]).toEqual([shown, false]);
 });

@@ -1,4 +1,5 @@
 /** Projects: created, listed, changed. */
+import { hidePassword } from "@drover/core";
 import { AppError, ProjectId, type NewProject, type Project, type ProjectChange } from "@drover/contract";
 import type { Db } from "../ports/db.ts";
 import { insertAudit } from "../store/audit.ts";
@@ -18,7 +19,11 @@ import { draftEvent, writeWithEvents, type EventDraft } from "./event-log.ts";
 import { requireReadable } from "./repo-address.ts";
 import { requeue } from "./requeue-tasks.ts";
 
-const toProject = (row: ProjectRow): Project => ({ ...row, created_at: row.created_at.toISOString() });
+const toProject = (row: ProjectRow): Project => ({
+  ...row,
+  repo: row.repo === null ? null : hidePassword(row.repo),
+  created_at: row.created_at.toISOString(),
+});
 
 const audit = (actor: Person, action: string, row: ProjectRow) => ({
   actor: actor.tokenId,
@@ -74,11 +79,13 @@ const refuseTakenName = (name: string) => (error: unknown) => {
 };
 
 export async function changeProject(deps: Deps, actor: Person, id: ProjectId, change: ProjectChange): Promise<Project> {
-  if (typeof change.repo === "string") requireReadable(actor, change.repo);
+  const before = (await loadProject.maybe(deps.db, id))?.repo ?? null;
+  // What was shown and comes back is no change: nobody was shown the password.
+  const isShown = before !== null && change.repo === hidePassword(before);
+  if (!isShown && typeof change.repo === "string") requireReadable(actor, change.repo);
   const changed = await writeWithEvents(deps, async (tx, append) => {
-    const row = await updateProject
-      .maybe(tx, id, { name: undefined, description: undefined, repo: undefined, ...change })
-      .catch(refuseTakenName(change.name ?? ""));
+    const wanted = { name: undefined, description: undefined, ...change, repo: isShown ? undefined : change.repo };
+    const row = await updateProject.maybe(tx, id, wanted).catch(refuseTakenName(change.name ?? ""));
     if (row === undefined) throw new AppError("project.exists", `a project is called ${change.name ?? ""} already`);
     await insertAudit(tx, audit(actor, "project.update", row));
     await append([

@@ -1,5 +1,5 @@
 /** A sandbox's row as the wire shows it. */
-import { decideHealth } from "@drover/core";
+import { decideHealth, hidePassword } from "@drover/core";
 import type { Sandbox } from "@drover/contract";
 import type { SandboxRow } from "../store/sandboxes.ts";
 import { listQuiet } from "../store/supervision.ts";
@@ -24,7 +24,7 @@ export const toSandbox = (
   runtime: row.runtime,
   model: row.model,
   prompt: row.prompt,
-  repo: row.repo,
+  repo: row.repo === null ? null : hidePassword(row.repo),
   base_branch: row.base_branch,
   branch: row.branch,
   labels: row.labels,
