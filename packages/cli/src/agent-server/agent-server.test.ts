@@ -107,6 +107,17 @@ test("the published OpenHands client drives a whole run, which outlives the proc
       "MessageEvent",
     ]);
     expect(await conversation.state.events.count({ kind: "ActionEvent" })).toBe(2);
+    const asked = `/api/conversations/${conversation.id}/events`;
+    const said = (await call(server.url, "GET", `${asked}/search?body=MADE%20it`)).body.items;
+    expect(said).toMatchObject([{ kind: "MessageEvent", source: "agent" }]);
+    const [first, second] = (await call(server.url, "GET", `${asked}/search?limit=2`)).body.items;
+    // Without a zone, as the published server writes times.
+    const at = String(second.timestamp).replace("Z", "");
+    const before = (await call(server.url, "GET", `${asked}/search?timestamp__lt=${at}`)).body.items;
+    expect(before.map(({ id }: { id: string }) => id)).toEqual(first.timestamp === second.timestamp ? [] : [first.id]);
+    const count = async (query: string) => (await call(server.url, "GET", `${asked}/count?${query}`)).body;
+    expect(await count(`timestamp__gte=${at}`)).toBe((await count("")) - before.length);
+    expect((await call(server.url, "GET", `${asked}/count?timestamp__gte=soon`)).status).toBe(422);
     const { usage_to_metrics: used } = (await conversation.conversationStats()) as unknown as Stats;
     const { prompt_tokens, completion_tokens } = used.agent.accumulated_token_usage;
     expect(prompt_tokens).toBeGreaterThan(0);
@@ -120,6 +131,9 @@ test("the published OpenHands client drives a whole run, which outlives the proc
     writeFileSync(join(broken, "meta.json"), "");
     server = await startBinary(folder);
     expect((await call(server.url, "GET", "/api/conversations/count")).body).toBe(1);
+    expect((await call(server.url, "GET", "/api/conversations/count?status=running")).body).toBe(0);
+    const both = await call(server.url, "GET", `/api/conversations?ids=${conversation.id}&ids=${randomUUID()}`);
+    expect(both.body).toMatchObject([{ id: conversation.id }, null]);
     const path = `/api/conversations/${conversation.id}`;
     const { body } = await call(server.url, "GET", path);
     expect(body).toMatchObject({
@@ -229,6 +243,16 @@ test("who begins a conversation while an earlier one of its id is being deleted 
     const body = { conversation_id, agent: toAgent(model), workspace: { working_dir: folder } };
     const begin = () => call(server.url, "POST", "/api/conversations", body);
     await begin();
+    const { body: other } = await call(server.url, "POST", "/api/conversations", {
+      ...body,
+      conversation_id: undefined,
+    });
+    const page = (await call(server.url, "GET", "/api/conversations/search?limit=1&sort_order=CREATED_AT")).body;
+    expect([page.items[0].id, page.next_page_id]).toEqual([conversation_id, other.id]);
+    const rest = (await call(server.url, "GET", `/api/conversations/search?sort_order=CREATED_AT&page_id=${other.id}`))
+      .body;
+    expect([rest.items[0].id, rest.next_page_id]).toEqual([other.id, null]);
+    await call(server.url, "DELETE", `/api/conversations/${other.id}`);
     await call(server.url, "POST", `${path}/events`, { role: "user", content: "Wait long", run: true });
     const kinds = async () =>
       (await call(server.url, "GET", `${path}/events/search`)).body.items.map(({ kind }: { kind: string }) => kind);

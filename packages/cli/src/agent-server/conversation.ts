@@ -32,10 +32,19 @@ export class Refusal extends Error {
 
 export type Listener = (event: LogEvent, seq: number) => void;
 
+export interface ConversationInfo extends Readonly<Record<string, unknown>> {
+  readonly id: string;
+  readonly execution_status: ExecutionStatus;
+  /** In the documents' words. */
+  readonly status: string;
+  readonly created_at: string;
+  readonly updated_at: string;
+}
+
 export interface Conversation {
   readonly id: string;
   readonly events: readonly LogEvent[];
-  toInfo(): Readonly<Record<string, unknown>>;
+  toInfo(): ConversationInfo;
   send(message: NewMessage): void;
   run(): void;
   /** After the step that is under way. */

@@ -7,6 +7,7 @@ import { z } from "zod";
 import { type Conversation, openConversation, Refusal, toMeta } from "./conversation.ts";
 import { eraseLog, listKept, listRemoved, openEventLog } from "./event-log.ts";
 import { BashCommand, downloadFile, executeBash, uploadFile } from "./outside-tools.ts";
+import { parse, searchConversations, searchEvents } from "./search.ts";
 import type { AgentServerSettings } from "./settings.ts";
 import { openWebhookQueue } from "./webhook-queue.ts";
 import {
@@ -53,34 +54,6 @@ async function readBody(request: IncomingMessage): Promise<unknown> {
   }
 }
 
-function parse<T extends z.ZodType>(schema: T, value: unknown): z.infer<T> {
-  const parsed = schema.safeParse(value);
-  if (parsed.success) return parsed.data;
-  const [issue] = parsed.error.issues;
-  throw new Refusal(422, `${issue?.path.join(".") || "body"}: ${issue?.message ?? "is not valid"}`);
-}
-
-const Search = z.object({
-  limit: z.coerce.number().int().min(1).max(100).default(100),
-  page_id: z.string().optional(),
-  kind: z.string().optional(),
-  source: z.string().optional(),
-  sort_order: z.enum(["TIMESTAMP", "TIMESTAMP_DESC"]).default("TIMESTAMP"),
-});
-
-function searchEvents(events: readonly LogEvent[], given: unknown) {
-  const query = parse(Search, given);
-  const isWanted = ({ kind, source }: LogEvent) =>
-    (query.kind === undefined || kind === query.kind || kind === query.kind.split(".").at(-1)) &&
-    (query.source === undefined || source === query.source);
-  const found = events.filter(isWanted);
-  const ordered = query.sort_order === "TIMESTAMP" ? found : found.toReversed();
-  const start = query.page_id === undefined ? 0 : ordered.findIndex(({ id }) => id === query.page_id);
-  if (start < 0) throw new Refusal(422, "page_id: is not the id of an event of this list");
-  const items = ordered.slice(start, start + query.limit);
-  return { items, next_page_id: ordered[start + query.limit]?.id ?? null, count: found.length };
-}
-
 type Operation = (conversation: Conversation, body: unknown, query: unknown) => unknown;
 
 const OK = { success: true };
@@ -121,10 +94,7 @@ const OPERATIONS: Readonly<Record<string, Operation>> = {
     return OK;
   },
   "GET agent_final_response": (conversation) => ({ response: conversation.finalText }),
-  "GET events/search": (conversation, _body, query) => {
-    const { items, next_page_id } = searchEvents(conversation.events, query);
-    return { items, next_page_id };
-  },
+  "GET events/search": (conversation, _body, query) => searchEvents(conversation.events, query).page,
   "GET events/count": (conversation, _body, query) => searchEvents(conversation.events, query).count,
 };
 
@@ -215,6 +185,7 @@ export async function startAgentServer(settings: AgentServerSettings): Promise<A
     return made.toInfo();
   };
 
+  const search = (url: URL) => searchConversations(conversations.values(), Object.fromEntries(url.searchParams));
   const find = (id: string): Conversation => {
     const found = conversations.get(id);
     if (found === undefined) throw new Refusal(404, "there is no such conversation");
@@ -238,11 +209,11 @@ export async function startAgentServer(settings: AgentServerSettings): Promise<A
       const isList = url.pathname === "/api/conversations" && (method === "GET" || method === "POST");
       if (!isList) throw new Refusal(404, "there is nothing at this address");
       if (method === "POST") return create(await readBody(request));
-      return { items: [...conversations.values()].map((one) => one.toInfo()), next_page_id: null };
+      const ids = url.searchParams.getAll("ids");
+      return ids.length > 0 ? ids.map((one) => conversations.get(one)?.toInfo() ?? null) : search(url).page;
     }
-    if (method === "GET" && id === "search")
-      return { items: [...conversations.values()].map((one) => one.toInfo()), next_page_id: null };
-    if (method === "GET" && id === "count") return conversations.size;
+    if (method === "GET" && id === "search") return search(url).page;
+    if (method === "GET" && id === "count") return search(url).count;
     const conversation = find(id);
     if (method === "DELETE" && rest === "") {
       conversations.delete(id);
