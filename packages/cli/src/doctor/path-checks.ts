@@ -12,13 +12,13 @@ type Waiting = Pick<Context, "signal" | "wait">;
 
 const SCRIPT = { steps: [{ wait_for_message: { seconds: 120 } }] };
 
-/** Asks the proxy inside for an address that no sandbox may reach. */
+/** Asks the proxy inside for an address that no sandbox may reach. As patient as a machine with too much to do needs. */
 const ASK_PROXY = `
 const socket = require("node:net").connect(3128, "127.0.0.1");
 socket.on("error", (error) => { console.log("no proxy: " + error.code); process.exit(0); });
 socket.on("data", (bytes) => { console.log(bytes.toString("utf8").split("\\r\\n")[0]); process.exit(0); });
 socket.write("CONNECT 169.254.169.254:80 HTTP/1.1\\r\\nhost: 169.254.169.254:80\\r\\n\\r\\n");
-setTimeout(() => { console.log("silence"); process.exit(0); }, 5000);`;
+setTimeout(() => { console.log("silence"); process.exit(0); }, 40000);`;
 
 /** What to do where the kernel does not enforce a limit. */
 const FIXES: Readonly<Record<string, string>> = {
@@ -49,7 +49,7 @@ const GUARDED: ReadonlySet<string | undefined> = new Set(["namespaces", "engine"
 async function checkEgress(client: Client, sandbox: Sandbox, signal: AbortSignal): Promise<Finding> {
   if (!GUARDED.has(sandbox.enforced_by?.["network"]))
     return skipped("egress", `provider ${sandbox.provider} guards its own network`);
-  const body = { argv: ["node", "-e", ASK_PROXY], timeout_s: 20 };
+  const body = { argv: ["node", "-e", ASK_PROXY], timeout_s: 60 };
   const { stdout } = await client.execCommand({ params: { sandbox_id: sandbox.id }, body }, { signal });
   const said = stdout.trim();
   return /^HTTP\/1\.[01] 4\d\d/.test(said)
