@@ -30,6 +30,11 @@ async function find(page: Page, typed: string): Promise<void> {
   await page.getByRole("option").first().waitFor();
 }
 
+async function showKeys(page: Page): Promise<void> {
+  await page.keyboard.press("?");
+  await page.getByRole("dialog", { name: "Keyboard" }).waitFor();
+}
+
 async function peek(page: Page): Promise<void> {
   await page.locator("[data-sandbox]", { hasText: "passkey" }).getByRole("link").focus();
   await page.keyboard.press("Space");
@@ -62,7 +67,8 @@ async function openRunFile(page: Page): Promise<void> {
 /** The newest verdict of the guardian. */
 async function openVerdict(page: Page): Promise<void> {
   await page.locator('a[href^="/monitor/guardian/"]').first().click();
-  await page.getByText("judged").first().waitFor();
+  await page.waitForURL(/\/monitor\/guardian\//);
+  await page.getByRole("heading", { name: "Verdicts on this run" }).waitFor();
 }
 
 const scrollTo = (name: string) => (page: Page) =>
@@ -120,7 +126,7 @@ export const listShots = ({
   { name: "alerts", path: "/monitor?tab=alerts", shows: "Agents are at work" },
   { name: "stuck", path: "/monitor?tab=stuck", shows: "Prices with tax" },
   { name: "palette", path: "/", shows: "passkey", act: (page) => find(page, "log") },
-  { name: "keyboard", path: "/", shows: "passkey", act: (page) => page.keyboard.press("?") },
+  { name: "keyboard", path: "/", shows: "passkey", act: showKeys },
   { name: "agent", path: "/agents/claude", shows: "Runs" },
   { name: "agents", path: "/agents", shows: "Scripted" },
   { name: "costs", path: "/costs", shows: "By model" },
@@ -132,5 +138,5 @@ export const listShots = ({
   { name: "webhooks", path: "/settings?section=webhooks", shows: "New webhook" },
   { name: "access", path: "/settings?section=access", shows: "New token" },
   { name: "anomalies", path: "/monitor?tab=anomalies", shows: "seven days" },
-  { name: "supervision", path: "/monitor?tab=passes", shows: "How it is set" },
+  { name: "supervision", path: "/monitor?tab=passes", shows: "Configuration" },
 ];

@@ -1,5 +1,6 @@
 /** How a run begins, moves and ends: each event type as one sentence. */
 import type { JsonObject } from "../json.ts";
+import { toCause } from "./cause.ts";
 import type { FeedDraft } from "./feed-draft.ts";
 import { toRowStart } from "./feed-draft.ts";
 import { ITERATION_SENTENCES } from "./feed-iterations.ts";
@@ -20,11 +21,26 @@ const TONE_OF_STATE: Readonly<Record<string, Tone>> = {
   paused: "warn",
 };
 
+/** A cause of ours in words, else whatever was said. */
+const toWhy = (cause: string | null, reason: string | null): string | null =>
+  cause === null ? reason : toCause(cause);
+
+/** How a turn ends that nothing ended early. */
+const USUAL_STOP = "end_turn";
+
+/** What a worker says with each of them tells nothing that the title does not. */
+const WAITS = /^waiting for (?:a )?messages?\.?$/i;
+
+const toStop = (data: JsonObject): string | null => {
+  const stop = readText(data, "stop_reason");
+  return stop === USUAL_STOP ? null : stop;
+};
+
 const toStateSentence = (data: JsonObject): Sentence => {
   const to = readText(data, "to", "state", "new_state") ?? "unknown";
   return {
     title: `Sandbox is ${to}`,
-    detail: readText(data, "cause", "state_cause", "reason"),
+    detail: toWhy(readText(data, "cause", "state_cause"), readText(data, "reason")),
     tone: TONE_OF_STATE[to] ?? "quiet",
   };
 };
@@ -84,7 +100,11 @@ const SENTENCES: Readonly<Record<string, (data: JsonObject) => Sentence>> = {
     detail: join(readText(data, "provider"), readText(data, "runtime")),
   }),
   STATE_CHANGED: toStateSentence,
-  TERMINATED: (data) => ({ title: "Sandbox terminated", detail: readText(data, "cause", "reason"), tone: "warn" }),
+  TERMINATED: (data) => ({
+    title: "Sandbox terminated",
+    detail: toWhy(readText(data, "cause"), readText(data, "reason")),
+    tone: "warn",
+  }),
   TERMINATED_IDLE: (data) => ({ title: "Terminated for idling", detail: readText(data, "reason"), tone: "warn" }),
   WORKER_REPLACED: (data) => ({
     title: `Worker replaced, generation ${readNumber(data, "generation") ?? "?"}`,
@@ -143,9 +163,12 @@ const SENTENCES: Readonly<Record<string, (data: JsonObject) => Sentence>> = {
   "cost.budget.warning": toWarningSentence,
   "budget.exceeded": toExceededSentence,
   "cost.budget.exceeded": toExceededSentence,
-  "agent.waiting": (data) => ({ title: "Waiting for a message", detail: readText(data, "message"), tone: "warn" }),
+  "agent.waiting": (data) => {
+    const said = readText(data, "message");
+    return { title: "Waiting for a message", detail: said === null || WAITS.test(said) ? null : said, tone: "warn" };
+  },
   "agent.interrupted": (data) => ({ title: "Turn interrupted", detail: readText(data, "reason"), tone: "warn" }),
-  "agent.turn_complete": (data) => ({ title: `Turn complete`, detail: readText(data, "stop_reason") }),
+  "agent.turn_complete": (data) => ({ title: `Turn complete`, detail: toStop(data) }),
   "agent.shutdown": (data) => ({ title: "Worker shut down", detail: readText(data, "reason") }),
   "agent.system_message": (data) => ({
     title: "System message",
@@ -158,7 +181,7 @@ const SENTENCES: Readonly<Record<string, (data: JsonObject) => Sentence>> = {
       readNumber(data, "files_changed") === null ? null : count(readNumber(data, "files_changed") ?? 0, "file"),
       data["tests_passed"] === true && "tests passed",
       readText(data, "pr_url"),
-      readText(data, "stop_reason"),
+      toStop(data),
     ),
     tone: data["success"] === false ? "bad" : "good",
   }),

@@ -1,6 +1,7 @@
 /** Folds: events -> what a screen shows. Pure, shared by the web UI and by anything else that shows a run. */
 export { findAnswer } from "./addressed.ts";
 export { toActivityLine } from "./activity.ts";
+export { toCause } from "./cause.ts";
 export { blameLines, listFileSteps, toChangeStory, type ChangeStory, type FileStep } from "./blame.ts";
 export {
   readCodeLine,

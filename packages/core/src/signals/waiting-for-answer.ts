@@ -19,7 +19,7 @@ export const waitingForAnswer: Detector<Pick<WatchFacts, "open">> = {
       signal: "waiting_for_answer",
       level: nowMs - first.atMs >= CRITICAL_MS ? "critical" : "note",
       seqs: cite(waiting.map(({ seq }) => seq)),
-      detail: `waits for an answer since ${Math.round((nowMs - first.atMs) / 60_000)} minutes`,
+      detail: `has waited for an answer for ${Math.round((nowMs - first.atMs) / 60_000)} minutes`,
     };
   },
 };

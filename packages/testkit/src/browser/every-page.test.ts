@@ -109,11 +109,11 @@ async function seed(product: Product): Promise<readonly Place[]> {
     ["/monitor?tab=anomalies", "in 3 readings"],
     [`/monitor/anomalies/${anomalyId}`, "stands out"],
     [`/monitor/guardian/${analysisId}`, "What the intervention changed"],
-    ["/monitor?tab=alerts", "What fired"],
+    ["/monitor?tab=alerts", "Fired alerts"],
     ["/monitor?tab=stuck", "Does not get on"],
-    ["/monitor?tab=passes", "How it is set"],
+    ["/monitor?tab=passes", "Configuration"],
     ["/compare", "Choose two runs"],
-    ["/agents", "Always here"],
+    ["/agents", "Built in"],
     ["/agents/claude", "One that failed"],
     ["/costs", "of $5.00"],
     ["/settings", "System follows your desktop."],
@@ -123,7 +123,7 @@ async function seed(product: Product): Promise<readonly Place[]> {
     ["/settings?section=providers", "This machine"],
     ["/settings?section=models", "Price table"],
     ["/settings?section=access", "New token"],
-    ["/settings?section=webhooks", "No other program is told"],
+    ["/settings?section=webhooks", "No webhook yet"],
     ["/nowhere", "There is nothing at this address"],
   ];
 }

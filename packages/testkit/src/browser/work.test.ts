@@ -98,7 +98,7 @@ test("a ticket is written, its tasks are tied together, and the graph shows the 
   const words = page.getByRole("region", { name: "What waits for what, in words" });
   await words
     .locator(`[data-outline="${idOf("Server")}"]`)
-    .getByText("decides the end")
+    .getByText("critical path")
     .first()
     .waitFor();
   expect(await findViolations(page)).toEqual([]);

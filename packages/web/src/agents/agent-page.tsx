@@ -48,10 +48,10 @@ export function AgentPage() {
   return (
     <Page title={title} width="middle" back={{ to: "/agents", label: "Agents" }}>
       <header className="flex flex-wrap items-center gap-x-4 gap-y-2">
-        <h1 className="min-w-0 flex-1 text-xl font-semibold tracking-tight">{title}</h1>
+        <h1 className="min-w-0 flex-1 basis-60 text-xl font-semibold tracking-tight">{title}</h1>
         {item !== undefined && (
           <>
-            <code className="font-mono text-xs text-ink-3">
+            <code className="font-mono text-xs wrap-anywhere text-ink-3">
               {item.npm_package}@{item.version}
             </code>
             <PackageState item={item} />
@@ -83,15 +83,18 @@ export function AgentPage() {
         <>
           <dl className="grid grid-cols-2 gap-x-8 gap-y-4 sm:grid-cols-5">
             <Figure name="at work" value={formatCount(record.working)} />
-            <Figure name="went well" value={record.success === null ? "—" : `${Math.round(record.success * 100)}%`} />
+            <Figure
+              name="of ended runs went well"
+              value={record.success === null ? "—" : `${Math.round(record.success * 100)}%`}
+            />
             <Figure name="failed" value={formatCount(record.failed)} />
-            <Figure name="took, mostly" value={record.medianMs === null ? "—" : formatSpan(record.medianMs)} />
-            <Figure name={`spent, ${formatShort(record.tokens)} tokens`} value={formatCost(record.costUsd)} />
+            <Figure name="median time of a run" value={record.medianMs === null ? "—" : formatSpan(record.medianMs)} />
+            <Figure name={`for ${formatShort(record.tokens)} tokens`} value={formatCost(record.costUsd)} />
           </dl>
           {record.runs.length > 1 && (
             <div className="flex items-center gap-3">
+              <span className="text-xs text-ink-3">How the last runs ended, the newest at the right</span>
               <OutcomeStrip runs={record.runs} most={STRIP} />
-              <span className="text-xs text-ink-3">the last runs</span>
             </div>
           )}
           <HeartbeatStrip agentName={agentName} />

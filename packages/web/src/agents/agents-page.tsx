@@ -15,6 +15,9 @@ import { packagesQuery } from "./queries.ts";
 import { isAtWork, LATELY, latelyQuery, toRecords, type AgentRecord } from "./runs-of-agents.ts";
 import { OutcomeStrip } from "./outcome-strip.tsx";
 
+/** As many as a line has room for. */
+const STRIP = 12;
+
 export function AgentsPage() {
   const packages = useQuery(packagesQuery);
   const lately = useQuery({ ...latelyQuery, select: (page) => toRecords(page.items) });
@@ -31,7 +34,7 @@ export function AgentsPage() {
           <PackageLine key={item.name} item={item} record={lately.data?.get(item.name)} />
         ))}
       </Section>
-      <Section title="Always here">
+      <Section title="Built in">
         {BUILT_IN.map(({ name, title, note }) => (
           <AgentLine key={name} name={name} title={title} note={note} record={lately.data?.get(name)} />
         ))}
@@ -61,8 +64,10 @@ function PackageLine({ item, record }: { readonly item: AgentPackage; readonly r
         )}
       </div>
       <Fared record={record} />
-      <PackageState item={item} />
-      <RemovePackage item={item} />
+      <div className="flex min-w-32 items-center gap-2 md:justify-end">
+        <PackageState item={item} />
+        <RemovePackage item={item} />
+      </div>
     </div>
   );
 }
@@ -83,6 +88,7 @@ function AgentLine({ name, title, note, record }: AgentLineProps) {
         <p className="text-xs text-ink-3">{note}</p>
       </div>
       <Fared record={record} />
+      {record !== undefined && <span className="w-32 max-md:hidden" />}
     </div>
   );
 }
@@ -98,11 +104,15 @@ const AgentName = ({ name, title }: { readonly name: string; readonly title: str
 function Fared({ record }: { readonly record: AgentRecord | undefined }) {
   if (record === undefined) return null;
   return (
-    <div className="flex items-center gap-4 text-xs text-ink-3 tabular-nums">
-      <OutcomeStrip runs={record.runs} />
+    <div className="flex min-w-0 flex-wrap items-center gap-x-4 gap-y-1 text-xs text-ink-3 tabular-nums">
       <AtWork record={record} />
-      {record.success !== null && <span>{Math.round(record.success * 100)}% well</span>}
-      {record.costUsd > 0 && <span>{formatCost(record.costUsd)}</span>}
+      <span className="flex w-16 justify-end max-md:w-auto">
+        <OutcomeStrip runs={record.runs} most={STRIP} />
+      </span>
+      <span className="w-18 text-right max-md:w-auto">
+        {record.success !== null && `${Math.round(record.success * 100)} % well`}
+      </span>
+      <span className="w-14 text-right max-md:w-auto">{record.costUsd > 0 && formatCost(record.costUsd)}</span>
     </div>
   );
 }
@@ -116,7 +126,7 @@ function AtWork({ record }: { readonly record: AgentRecord }) {
       <Link
         to="/sandboxes/$sandboxId"
         params={{ sandboxId: run.id }}
-        className="max-w-52 truncate rounded font-medium text-live-ink hover:underline"
+        className="max-w-44 truncate rounded font-medium text-live-ink hover:underline"
       >
         {record.working > 1 ? `${formatCount(record.working)} at work: ` : ""}
         {toTitle(run)}

@@ -17,6 +17,7 @@ export function OutcomeStrip({ runs, most = SHOWN }: { readonly runs: readonly S
     <svg
       width={shown.length * 5}
       height={16}
+      className="shrink-0"
       role="img"
       aria-label={`Of the last ${shown.length} runs ${well} went well and ${failed} failed`}
     >

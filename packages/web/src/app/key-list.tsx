@@ -18,7 +18,7 @@ export const KeyList = () =>
             <dt className="text-sm">{ACTIONS[name].label}</dt>
             <dd>
               <span className="sr-only">{toKeycaps(name).join(" ")}</span>
-              <Kbd action={name} />
+              <Kbd action={name} isAlways />
             </dd>
           </div>
         ))}

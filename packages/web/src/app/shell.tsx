@@ -132,7 +132,7 @@ export function Shell() {
                 <CircleHelp size={18} />
               </Button>
             </Tooltip>
-            <Tooltip label={isWide ? "Signs only" : "Signs with their names"} side="right">
+            <Tooltip label={isWide ? "Hide the names" : "Show the names"} side="right">
               <Button
                 look="ghost"
                 size="icon"

@@ -23,6 +23,7 @@ import { toggleTheme, usePreferences } from "../data/preferences.ts";
 import { toTitle } from "../data/sandbox-title.ts";
 import { useMay } from "../data/use-may.ts";
 import { notify } from "../ui/notify.ts";
+import { TICKET_LOOKS } from "../work/badges.tsx";
 import { ACTIONS, type ActionName } from "./actions.ts";
 import { listHandled, runAction } from "./keys.ts";
 import { PLACES } from "./places.ts";
@@ -189,7 +190,7 @@ function useFound(typed: string): readonly EntryGroup[] {
       entries: (tickets.data?.items ?? []).map((ticket) => ({
         id: ticket.id,
         label: ticket.title,
-        note: ticket.status,
+        note: TICKET_LOOKS[ticket.status].word ?? ticket.status,
         icon: SquareKanban,
         run: () => void navigate({ to: "/tasks/tickets/$ticketId", params: { ticketId: ticket.id } }),
       })),

@@ -66,7 +66,7 @@ export function ComparePage() {
         <span className="flex-1" />
         {mayOperate && (
           <Button size="small" onClick={() => change({ race: true })}>
-            <Flag size={13} /> Race two agents
+            <Flag size={13} aria-hidden /> <span className="max-[24rem]:sr-only">Race two agents</span>
           </Button>
         )}
       </TopBar>
@@ -84,7 +84,7 @@ export function ComparePage() {
           <ArrowRightLeft size={15} />
         </Button>
         <PickRun label="Run B" value={b} onChange={(id) => change({ b: id })} />
-        <span className="flex-1" />
+        <span className="flex-1 max-lg:hidden" />
         <div className="mb-1">
           <Choice
             label="Align"
@@ -122,7 +122,7 @@ function PickRun({ label, value, onChange }: PickRunProps) {
   return (
     <Select
       label={label}
-      className="w-72 max-w-full"
+      className="min-w-0 max-w-96 flex-1 basis-60"
       value={value ?? ""}
       onChange={(event) => onChange(event.target.value === "" ? undefined : event.target.value)}
       options={[

@@ -32,7 +32,7 @@ export function FilePairs({ a, b, pairs, differing, onFile }: FilePairsProps) {
             <div role="cell" className="flex flex-wrap items-center gap-x-3 gap-y-1 px-3 pt-2 md:px-5">
               <span className="min-w-0 truncate font-mono text-xs font-medium">{pair.path}</span>
               {isDifferent === true && (
-                <Button size="small" look="ghost" className="max-md:h-9" onClick={() => onFile(pair.path)}>
+                <Button size="small" className="max-md:h-9" onClick={() => onFile(pair.path)}>
                   <GitCompareArrows size={13} /> A to B
                 </Button>
               )}

@@ -87,7 +87,7 @@ export function Breakdown() {
             </div>
           </div>
           <p className="text-right text-xs text-ink-3 tabular-nums">
-            {formatShort(one.total_tokens)} in {plural(one.record_count, "call")}
+            {formatShort(one.total_tokens)} tokens in {plural(one.record_count, "call")}
           </p>
           <p className="text-right text-sm font-medium tabular-nums">
             {one.record_count > 0 && one.unpriced_count === one.record_count ? "no price" : formatCost(one.total_cost)}

@@ -100,7 +100,7 @@ function BudgetLine({ budget, onRemove, onChange }: BudgetLineProps) {
           />
         </div>
       </div>
-      <p className={cx("text-sm tabular-nums", budget.exceeded && "font-semibold text-fail-ink")}>
+      <p className={cx("text-sm tabular-nums sm:w-36 sm:text-right", budget.exceeded && "font-semibold text-fail-ink")}>
         {formatCost(budget.spent_amount)} <span className="text-ink-3">of {formatCost(budget.limit_amount)}</span>
       </p>
       {budget.exceeded && <span className="text-xs font-semibold text-fail-ink">used up</span>}

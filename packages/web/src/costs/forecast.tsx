@@ -7,7 +7,7 @@ import { dashboardQuery } from "../monitor/queries.ts";
 const ORIGINS = {
   given: "as asked for",
   measured: "as finished tasks needed",
-  default: "a guess, until tasks have finished",
+  default: "a guess until tasks have finished",
 } as const;
 
 export function Forecast() {
@@ -33,7 +33,7 @@ export function Forecast() {
           : formatCost(data.estimated_cost)}
       </strong>{" "}
       <span className="text-ink-3">
-        at {formatShort(data.avg_tokens_per_task)} tokens each, {ORIGINS[data.avg_tokens_origin]}; {data.model}.
+        with {data.model}, at {formatShort(data.avg_tokens_per_task)} tokens each ({ORIGINS[data.avg_tokens_origin]}).
       </span>
     </p>
   );

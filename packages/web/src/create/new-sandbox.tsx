@@ -10,6 +10,7 @@ import { useMay } from "../data/use-may.ts";
 import { Button } from "../ui/button.tsx";
 import { Empty } from "../ui/empty.tsx";
 import { Field } from "../ui/field.tsx";
+import { MOD } from "../ui/kbd.tsx";
 import { Page } from "../ui/page.tsx";
 import { Problem } from "../ui/problem.tsx";
 import { Select, TextArea } from "../ui/select.tsx";
@@ -234,7 +235,7 @@ function NewSandboxForm() {
             draft={draft}
             complaints={complaints}
           >
-            <Select label="Unasked" options={MODES} {...bind("mode")} />
+            <Select label="What it may do unasked" options={MODES} {...bind("mode")} />
             <Select label="Who answers when it asks" options={POLICIES} {...bind("policy")} />
             <Field
               label="Minutes to answer, else refused"
@@ -248,7 +249,7 @@ function NewSandboxForm() {
           {create.isError && count === 0 && <Problem error={create.error} what="The sandbox was not created" />}
           <div className="sticky bottom-0 -mx-4 flex items-center gap-4 border-t border-line bg-paper px-4 py-3 md:mx-0 md:px-0">
             <ComplaintList complaints={complaints} form={form} />
-            <span className="hidden text-2xs text-ink-3 sm:inline">Ctrl Enter</span>
+            <span className="hidden text-2xs text-ink-3 sm:inline">{MOD} Enter</span>
             <Button type="submit" look="solid" disabled={create.isPending} className="max-md:h-11">
               {create.isPending && <LoaderCircle size={15} className="animate-spin" />} Create sandbox
             </Button>

@@ -18,6 +18,14 @@ export const formatShort = (value: number): string => short.format(value);
 
 export const formatClock = (at: string): string => clock.format(new Date(at));
 
+const hour = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit" });
+const date = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short" });
+const LONG_MS = 36 * 3_600_000;
+
+/** The end of a time axis, as fine as its length asks for: `05:44`, `19 Nov`. */
+export const formatAxis = (at: string, lengthMs: number): string =>
+  (lengthMs < LONG_MS ? hour : date).format(new Date(at));
+
 export const formatDay = (at: string): string => day.format(new Date(at));
 
 /** `4s`, `8m 12s`, `3h 05m`, `2d 4h`. */
@@ -30,6 +38,9 @@ export function formatSpan(ms: number): string {
   if (hours < 24) return `${hours}h ${String(minutes % 60).padStart(2, "0")}m`;
   return `${Math.floor(hours / 24)}d ${hours % 24}h`;
 }
+
+/** What was set and does not run: `30s`, `5m`, `1h 30m`. */
+export const formatPeriod = (ms: number): string => formatSpan(ms).replace(/ 0+[smh]$/, "");
 
 /** `480 ms`, `4.5 s`, then as a span. */
 export function formatDuration(ms: number): string {

@@ -1,9 +1,9 @@
 /** The message box: Enter sends, Shift+Enter breaks the line; a draft is kept per sandbox. */
 import { MESSAGE_LIMIT_CHARACTERS, TERMINAL_SANDBOX_STATES, type Sandbox } from "@drover/contract";
+import { toCause } from "@drover/contract/views";
 import { CornerDownLeft, Hand, SendHorizontal } from "lucide-react";
 import { useEffect, useRef, useState, type KeyboardEvent } from "react";
 import { useKeys } from "../app/keys.ts";
-import { toCause } from "../data/cause.ts";
 import { keepDraft, readDraft, sendMessage } from "../data/outbox.ts";
 import { formatCount } from "../data/format.ts";
 import { Button } from "../ui/button.tsx";

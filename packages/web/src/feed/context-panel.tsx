@@ -205,7 +205,7 @@ function Fact({ name, value }: { readonly name: string; readonly value: string |
   return (
     <>
       <dt className="text-ink-3">{name}</dt>
-      <dd className="font-mono break-all">{value}</dd>
+      <dd className="font-mono wrap-anywhere">{value}</dd>
     </>
   );
 }

@@ -46,7 +46,7 @@ export const DiffRow = memo(function DiffRow({
         <span aria-hidden>{SIGNS[line.kind]}</span>
         <span className="sr-only">{WORDS[line.kind]}</span>
       </span>
-      <span role="cell" className="pr-3 break-all whitespace-pre-wrap">
+      <span role="cell" className="min-w-0 pr-3 wrap-anywhere whitespace-pre-wrap">
         <CodeText
           text={line.text}
           language={line.kind === "hunk" || line.kind === "note" ? undefined : colours.language}

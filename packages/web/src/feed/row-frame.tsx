@@ -53,7 +53,10 @@ export function RowFrame({ row, icon: Icon, tone = "text-ink-3", isQuiet = false
       </div>
       <div
         data-within={row.within}
-        className={cx("min-w-0 py-[var(--row-y)]", row.within !== undefined && `border-l-3 pl-3 ${toRail(row.within)}`)}
+        className={cx(
+          "max-w-[72rem] min-w-0 py-[var(--row-y)]",
+          row.within !== undefined && `border-l-3 pl-3 ${toRail(row.within)}`,
+        )}
       >
         {row.within !== undefined && <span className="sr-only">By a sub-agent: </span>}
         <time dateTime={row.at} className="block font-mono text-2xs text-ink-3 @2xl:hidden">

@@ -36,7 +36,7 @@ export function DetailsTab({ sandbox, events }: DetailsTabProps) {
           <Part title="Limits, and what enforces them" badge={<UnsafeBadge enforcedBy={sandbox.enforced_by} />}>
             <Limits sandbox={sandbox} />
           </Part>
-          <Part title="Way out">
+          <Part title="Network">
             <Egress sandbox={sandbox} events={events} />
           </Part>
         </div>
@@ -48,7 +48,7 @@ export function DetailsTab({ sandbox, events }: DetailsTabProps) {
           </Part>
         )}
         {mayOperate && (
-          <Part title="Take it along" isWide>
+          <Part title="Export" isWide>
             <Archive sandboxId={sandbox.id} />
           </Part>
         )}

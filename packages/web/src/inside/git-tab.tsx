@@ -58,12 +58,14 @@ function Branch({ git, branch, repo }: BranchProps) {
   return (
     <Panel title="Branch">
       <div className="flex flex-wrap items-center gap-x-4 gap-y-1 px-4 py-3">
-        <p className="flex min-w-0 flex-1 basis-64 items-center gap-2 font-mono text-sm">
+        <div className="flex min-w-0 flex-1 basis-64 items-center gap-2 text-sm">
           <GitBranch size={14} aria-hidden className="shrink-0 text-ink-3" />
-          <span className="truncate">{branch}</span>
-          <CopyButton text={branch} label="Copy the branch" />
-        </p>
-        <p className="text-xs break-all text-ink-3 tabular-nums">
+          <code className="truncate font-mono" title={branch}>
+            {branch}
+          </code>
+          <CopyButton text={branch} name="the branch" />
+        </div>
+        <p className="text-xs wrap-anywhere text-ink-3 tabular-nums">
           {repo === null ? toDistance(git) : `its commits are told at ${repo} only`}
         </p>
       </div>

@@ -63,7 +63,7 @@ function Half({ line, number, colours, isRight = false, onComment }: HalfProps) 
         <span aria-hidden>{sign}</span>
         <span className="sr-only">{word}</span>
       </span>
-      <span className="pr-3 break-all whitespace-pre-wrap">
+      <span className="min-w-0 pr-3 wrap-anywhere whitespace-pre-wrap">
         {line !== undefined && (
           <CodeText text={line.text} language={colours.language} state={colours.states.get(line)} />
         )}

@@ -49,7 +49,7 @@ export function TerminalTab({ sandbox, mayOperate, rows, cast, command, onOpen }
   const printed = played === undefined ? commands.find(({ seq }) => seq === command) : undefined;
   const isElsewhere = played !== undefined || printed !== undefined;
   return (
-    <div className="flex min-h-0 flex-1 max-md:flex-col">
+    <div className="flex min-h-0 flex-1 max-md:flex-col max-md:overflow-y-auto">
       <aside
         aria-label="Terminals"
         tabIndex={0}
@@ -86,7 +86,7 @@ export function TerminalTab({ sandbox, mayOperate, rows, cast, command, onOpen }
         )}
         <CommandList commands={commands} shown={printed?.seq} onOpen={(seq) => onOpen({ command: seq })} />
       </aside>
-      <div className="flex min-h-0 min-w-0 flex-1 flex-col p-3 md:p-4">
+      <div className="flex min-h-0 min-w-0 flex-1 flex-col p-3 max-md:min-h-96 md:p-4">
         {played !== undefined && <CastPlayer key={played.artifact_id} sandboxId={sandbox.id} recording={played} />}
         {printed !== undefined && <CommandOutput key={printed.seq} sandboxId={sandbox.id} row={printed} />}
         {isOpen && (

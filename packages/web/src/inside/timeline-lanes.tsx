@@ -62,11 +62,12 @@ function draw(canvas: HTMLCanvasElement, view: View): void {
     pen.fillStyle = fill;
     pen.fillRect(left, LANE_OF[lane] * LANE + 5, Math.max(1.5, right - left), LANE - 11);
   };
+  // What failed in a turn has a lane of its own: the turn went on.
   timeline.turns.forEach((turn, n) => {
-    bar(turn, "Turns", colour(turn.isError ? "--fail" : n % 2 === 0 ? "--solid" : "--ink-3"));
+    bar(turn, "Turns", colour(n % 2 === 0 ? "--solid" : "--ink-3"));
     if (x(turn.to) - x(turn.from) < 26) return;
     pen.fillStyle = colour("--on-solid");
-    pen.fillText(`T${turn.turn}`, Math.max(GUTTER, x(turn.from)) + 4, LANE / 2 - 0.5);
+    pen.fillText(`T${turn.turn}`, Math.max(GUTTER, x(turn.from)) + 4, LANE / 2);
   });
   for (const span of timeline.model) bar(span, "Model", colour("--mind"));
   for (const tool of timeline.tools) bar(tool, "Tools", colour(tool.isError ? "--fail" : "--done"));

@@ -21,7 +21,6 @@ import { formatClock, formatCost, formatCount, formatDuration, plural } from "..
 import { useSettled } from "../replay/use-settled.ts";
 import type { RunSearch } from "../search-params.ts";
 import { Button } from "../ui/button.tsx";
-import { cx } from "../ui/class-names.ts";
 import { Choice } from "../ui/field.tsx";
 import { Lanes } from "./timeline-lanes.tsx";
 
@@ -69,7 +68,7 @@ export function TimelineTab({ sandboxId, events, search, onOpen, onLook }: Timel
     setLook({ zoom: kept, middle: (from + to) / 2 });
   };
   return (
-    <div className="flex min-h-0 flex-1 flex-col gap-3 p-3 md:p-5">
+    <div className="flex min-h-0 flex-1 flex-col gap-3 overflow-y-auto p-3 md:p-5">
       <div className="flex flex-wrap items-center gap-x-4 gap-y-2 text-xs text-ink-3">
         <Choice
           label="As wide as"
@@ -217,7 +216,7 @@ function Turns({ turns, onOpen }: { readonly turns: readonly TurnSpan[]; readonl
       aria-label="Turns"
       tabIndex={0}
       data={turns}
-      className="min-h-0 flex-1 rounded-xl border border-line bg-surface focus-visible:-outline-offset-2"
+      className="min-h-40 flex-1 rounded-xl border border-line bg-surface focus-visible:-outline-offset-2"
     >
       {(turn) => (
         <div role="listitem" key={turn.turn} className="border-b border-line">
@@ -230,17 +229,19 @@ function Turns({ turns, onOpen }: { readonly turns: readonly TurnSpan[]; readonl
             <span className="flex min-w-0 items-center gap-3">
               <span
                 aria-hidden
-                className={cx("h-2 shrink-0 rounded-full", turn.isError ? "bg-fail" : "bg-live")}
+                className="h-2 shrink-0 rounded-full bg-live"
                 style={{ width: `${Math.max(1, ((turn.to - turn.from) / longest) * 40)}%` }}
               />
               <span className="truncate text-ink-3">
-                {[
-                  turn.tools > 0 && plural(turn.tools, "tool"),
-                  turn.edits > 0 && plural(turn.edits, "change"),
-                  turn.errors > 0 && plural(turn.errors, "error"),
-                ]
+                {[turn.tools > 0 && plural(turn.tools, "tool"), turn.edits > 0 && plural(turn.edits, "change")]
                   .filter((part) => part !== false)
                   .join(" · ")}
+                {turn.errors > 0 && (
+                  <span className="text-fail-ink">
+                    {turn.tools + turn.edits > 0 && " · "}
+                    {plural(turn.errors, "error")}
+                  </span>
+                )}
               </span>
             </span>
             <span className="text-right text-ink-2">
@@ -265,7 +266,7 @@ function Spent({ events, of }: { readonly events: readonly LogEvent[]; readonly 
       role="region"
       aria-label="Where the money went"
       tabIndex={0}
-      className="min-h-0 flex-1 overflow-y-auto rounded-xl border border-line bg-surface focus-visible:-outline-offset-2"
+      className="min-h-40 flex-1 overflow-y-auto rounded-xl border border-line bg-surface focus-visible:-outline-offset-2"
     >
       <ol className="divide-y divide-line">
         {items.slice(0, SPENT_SHOWN).map(({ name, usd, calls }) => (

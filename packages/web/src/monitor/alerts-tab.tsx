@@ -4,7 +4,7 @@ import { useMutation, useQuery } from "@tanstack/react-query";
 import { BellRing, Check, Plus } from "lucide-react";
 import { useState } from "react";
 import { client } from "../data/client.ts";
-import { formatAge, formatDay, formatShort, formatSpan } from "../data/format.ts";
+import { formatAge, formatDay, formatShort, formatPeriod } from "../data/format.ts";
 import { useNow } from "../data/now.ts";
 import { queryClient } from "../data/queries.ts";
 import { useMay } from "../data/use-may.ts";
@@ -34,7 +34,7 @@ export const AlertsTab = () => (
 function Fired() {
   const alerts = useQuery(alertsQuery);
   return (
-    <Section title="What fired">
+    <Section title="Fired alerts">
       <Listing
         read={alerts}
         what="The alerts"
@@ -137,20 +137,20 @@ function RuleLine({ rule }: { readonly rule: AlertRule }) {
     <div data-rule={rule.name} className="flex flex-wrap items-center gap-x-4 gap-y-2 px-4 py-3">
       <div className="min-w-0 flex-1 basis-56">
         <p className={cx("truncate text-sm font-medium", !rule.enabled && "text-ink-3 line-through")}>{rule.name}</p>
-        <p className="truncate text-xs text-ink-3">
+        <p className="text-xs wrap-anywhere text-ink-3">
           {toWords(rule.metric)} {rule.comparison} {rule.threshold}
-          {rule.for_seconds > 0 && ` for ${formatSpan(rule.for_seconds * 1_000)}`} · {rule.severity} · {ways}
+          {rule.for_seconds > 0 && ` for ${formatPeriod(rule.for_seconds * 1_000)}`} · {rule.severity} · {ways}
         </p>
       </div>
       {mayOperate && (
-        <>
+        <div className="flex items-center gap-2">
           <Button size="small" disabled={change.isPending} onClick={() => change.mutate()}>
             {rule.enabled ? "Switch off" : "Switch on"}
           </Button>
           <Button size="small" look="ghost" onClick={() => setDoomed(true)} aria-label={`Remove ${rule.name}`}>
             Remove
           </Button>
-        </>
+        </div>
       )}
       <Confirm
         isOpen={isDoomed}

@@ -12,7 +12,7 @@ export function AnomaliesTab() {
   useAcknowledgeKey();
   const anomalies = useQuery(anomaliesQuery);
   return (
-    <Section title="Of the last seven days">
+    <Section title="Anomalies of the last seven days">
       <Listing
         read={anomalies}
         what="The anomalies"

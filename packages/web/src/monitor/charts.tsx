@@ -26,7 +26,7 @@ const CURVES: readonly Curve[] = [
   { metric: "active_sandboxes", title: "Active sandboxes", tone: "live", format: round },
   {
     metric: "event_rate",
-    title: "Events in a second",
+    title: "Events per second",
     tone: "live",
     format: (value) => value.toFixed(value < 10 ? 1 : 0),
   },

@@ -49,12 +49,13 @@ function Analysis({ analysis, titles }: AnalysisProps) {
     <article className="flex flex-col gap-2 px-4 py-3">
       <div className="flex flex-wrap items-center gap-x-4 gap-y-1 text-sm">
         <h3 className="flex-1 font-medium">
-          {plural(analysis.num_agents, "agent")}, {toWords(analysis.system_status)}
+          {plural(analysis.num_agents, "agent")}
+          {analysis.system_status !== "unknown" && `, ${toWords(analysis.system_status)}`}
         </h3>
         {analysis.coherence_score === null ? (
           <span className="text-xs text-ink-3">nobody was judged</span>
         ) : (
-          <Score value={analysis.coherence_score} label="coherence" />
+          <Score value={analysis.coherence_score} label="coherence" isNamed />
         )}
         <time
           className="w-12 text-right text-xs text-ink-3 tabular-nums"

@@ -31,7 +31,7 @@ export const groupBySandbox = (items: readonly GuardianAnalysis[]) => [
 function Trajectories({ titles }: { readonly titles: Titles }) {
   const analyses = useQuery(analysesQuery);
   return (
-    <Section title="Trajectories">
+    <Section title="Newest verdicts">
       <Listing
         read={analyses}
         what="The verdicts"
@@ -71,7 +71,7 @@ export function Trajectory({ sandboxId, analyses, titles }: TrajectoryProps) {
           <SandboxName id={sandboxId} titles={titles} />
         </h3>
         <ScorePath scores={analyses.map((one) => one.alignment_score).toReversed()} />
-        <Score value={latest.alignment_score} label="alignment" />
+        <Score value={latest.alignment_score} label="alignment" isNamed />
         <time className="w-12 text-right text-xs text-ink-3 tabular-nums" dateTime={latest.created_at}>
           {formatAge(now - Date.parse(latest.created_at))}
         </time>

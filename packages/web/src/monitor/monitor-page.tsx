@@ -5,6 +5,7 @@ import { MONITOR_TABS, parseMonitorSearch, type MonitorTab } from "../search-par
 import { Boundary } from "../ui/boundary.tsx";
 import { Page } from "../ui/page.tsx";
 import { Problem } from "../ui/problem.tsx";
+import { useCurrentInView } from "../ui/use-current-in-view.ts";
 
 const TABS: Readonly<Record<MonitorTab, { readonly label: string; readonly view: ComponentType }>> = {
   overview: {
@@ -40,9 +41,14 @@ const TABS: Readonly<Record<MonitorTab, { readonly label: string; readonly view:
 export function MonitorPage() {
   const { tab = "overview" } = parseMonitorSearch(useSearch({ from: "/inside/monitor" }));
   const { label, view: View } = TABS[tab];
+  const nav = useCurrentInView(tab);
   return (
     <Page title={tab === "overview" ? "Monitor" : `Monitor: ${label.toLowerCase()}`} width="wide">
-      <nav aria-label="Monitor" className="-mb-2 flex gap-1 overflow-x-auto">
+      <nav
+        ref={nav}
+        aria-label="Monitor"
+        className="-mx-4 -mb-2 flex gap-1 overflow-x-auto px-4 [scrollbar-width:none] md:mx-0 md:px-0"
+      >
         {MONITOR_TABS.map((name) => (
           <Link
             key={name}

@@ -25,7 +25,7 @@ export function OverviewTab() {
   useEffect(() => release, []);
   return (
     <>
-      <div className="flex flex-wrap items-center justify-between gap-x-5 gap-y-2">
+      <div className="flex flex-wrap items-center justify-between gap-x-5 gap-y-2 max-sm:-mb-2">
         <Standing />
         <Hold isHeld={isHeld} />
       </div>
@@ -128,7 +128,7 @@ function Figures({ isHeld }: { readonly isHeld: boolean }) {
         )}
       />
       <Figure
-        name="wait for an answer"
+        name="waiting for an answer"
         value={data?.waiting_for_answer}
         isAlarm
         link={(children, className) => (
@@ -157,7 +157,7 @@ function Figures({ isHeld }: { readonly isHeld: boolean }) {
         )}
       />
       <Figure
-        name="events in a minute"
+        name="events last minute"
         value={data?.events_last_minute}
         link={(children, className) => (
           <Link to="/" className={className}>
@@ -166,7 +166,7 @@ function Figures({ isHeld }: { readonly isHeld: boolean }) {
         )}
       />
       <Figure
-        name="interventions in an hour"
+        name="interventions last hour"
         value={data?.interventions_last_hour}
         isAlarm
         link={(children, className) => (

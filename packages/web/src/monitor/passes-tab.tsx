@@ -1,6 +1,6 @@
 /** How supervision is set, and how its passes fare. */
 import { useQuery } from "@tanstack/react-query";
-import { formatAge, formatCount, formatDuration } from "../data/format.ts";
+import { formatAge, formatCount, formatPeriod } from "../data/format.ts";
 import { useNow } from "../data/now.ts";
 import { Section } from "../pages/section.tsx";
 import { cx } from "../ui/class-names.ts";
@@ -22,7 +22,7 @@ export function PassesTab() {
   const { config, loops, metrics } = status.data;
   return (
     <div className="grid gap-6 lg:grid-cols-2">
-      <Section title="How it is set">
+      <Section title="Configuration">
         <Setting name="Mode" value={config.guardian_mode} note={MODES[config.guardian_mode]} option="GUARDIAN_MODE" />
         <Setting
           name="Judge"
@@ -30,8 +30,8 @@ export function PassesTab() {
           note={config.judge ? undefined : "Measured signs decide alone."}
           option="GUARDIAN_JUDGE_MODEL"
         />
-        <Setting name="Guardian looks" value={`every ${formatDuration(config.guardian_interval_seconds * 1_000)}`} />
-        <Setting name="Conductor looks" value={`every ${formatDuration(config.conductor_interval_seconds * 1_000)}`} />
+        <Setting name="Guardian looks" value={`every ${formatPeriod(config.guardian_interval_seconds * 1_000)}`} />
+        <Setting name="Conductor looks" value={`every ${formatPeriod(config.conductor_interval_seconds * 1_000)}`} />
         <Setting name="Runs judged at once" value={formatCount(config.max_concurrent_analyses)} />
         <p className="px-4 py-3 text-xs text-ink-3">
           Settings of the server, read when it starts: by environment, by flag or in its configuration file.
@@ -49,11 +49,16 @@ export function PassesTab() {
             data-loop={loop.name}
           >
             <span className="min-w-0 flex-1 truncate text-sm font-medium">{loop.name.replaceAll("-", " ")}</span>
-            <span className="text-ink-3 tabular-nums">every {formatDuration(loop.every_seconds * 1_000)}</span>
-            <span className="text-ink-3 tabular-nums">
+            <span className="w-18 text-ink-3 tabular-nums">every {formatPeriod(loop.every_seconds * 1_000)}</span>
+            <span className="w-14 text-right text-ink-3 tabular-nums">
               {loop.last_started_at === null ? "not yet" : `${formatAge(now - Date.parse(loop.last_started_at))} ago`}
             </span>
-            <span className={cx("tabular-nums", loop.failed > 0 ? "font-semibold text-fail-ink" : "text-ink-3")}>
+            <span
+              className={cx(
+                "w-18 text-right tabular-nums",
+                loop.failed > 0 ? "font-semibold text-fail-ink" : "text-ink-3",
+              )}
+            >
               {loop.failed > 0 ? `${formatCount(loop.failed)} failed` : `${formatCount(loop.cycles)} done`}
             </span>
             {loop.last_error !== null && <p className="w-full break-words text-fail-ink">{loop.last_error}</p>}

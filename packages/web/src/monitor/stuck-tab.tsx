@@ -53,7 +53,7 @@ export function StuckTab() {
           what="The stuck tickets"
           height="h-24"
           empty={
-            <Empty title="Everything gets on">
+            <Empty title="No ticket is stuck">
               A ticket stands here when something of it failed and nothing of it runs or waits any more.
             </Empty>
           }
@@ -94,7 +94,7 @@ function StuckLine({ ticket }: { readonly ticket: StuckTicket }) {
         <p className="text-xs text-ink-3">
           {ticket.failed_tasks} of {plural(ticket.total_tasks, "task")} failed, {ticket.done_tasks} done
           {ticket.seconds_since_last_task !== null &&
-            `, nothing since ${formatSpan(ticket.seconds_since_last_task * 1_000)}`}
+            `, nothing for ${formatSpan(ticket.seconds_since_last_task * 1_000)}`}
           {" · "}
           {VERDICTS[ticket.verdict]}
         </p>
@@ -141,7 +141,7 @@ function Diagnosis({ run, titles }: { readonly run: DiagnosticRun; readonly titl
             run.sandbox_id !== null && <SandboxName id={run.sandbox_id} titles={titles} />
           )}
         </h3>
-        <Score value={confidence} label="Confidence" />
+        <Score value={confidence} label="confidence" isNamed />
         <time
           className="text-xs text-ink-3 tabular-nums"
           dateTime={run.triggered_at}
@@ -155,7 +155,9 @@ function Diagnosis({ run, titles }: { readonly run: DiagnosticRun; readonly titl
         <ul className="flex flex-col gap-1 border-l-2 border-line pl-3 text-xs text-ink-2">
           {hypotheses.map((hypothesis, at) => (
             <li key={at} className="break-words">
-              <span className="font-semibold tabular-nums">{Math.round(hypothesis.likelihood * 100)} %</span>{" "}
+              {hypothesis.likelihood > 0 && (
+                <span className="font-semibold tabular-nums">{Math.round(hypothesis.likelihood * 100)} % likely: </span>
+              )}
               {hypothesis.statement}
               {hypothesis.supporting_evidence.length > 0 && (
                 <span className="text-ink-3"> · {hypothesis.supporting_evidence.join("; ")}</span>

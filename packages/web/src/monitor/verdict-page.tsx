@@ -2,10 +2,12 @@
 import type { GuardianAnalysis } from "@drover/contract";
 import { useQuery } from "@tanstack/react-query";
 import { Link, useParams } from "@tanstack/react-router";
+import { CircleCheck, TriangleAlert } from "lucide-react";
 import type { ReactNode } from "react";
 import { formatAge, formatCount, formatDay, formatSpan } from "../data/format.ts";
 import { useNow } from "../data/now.ts";
 import { Section } from "../pages/section.tsx";
+import { cx } from "../ui/class-names.ts";
 import { Empty } from "../ui/empty.tsx";
 import { Listing } from "../ui/listing.tsx";
 import { Evidence, SandboxName, useTitles, type Titles } from "./evidence.tsx";
@@ -42,11 +44,10 @@ function Found({ analysis, titles }: AboutProps) {
     <>
       <header className="flex flex-col gap-2">
         <div className="flex flex-wrap items-center gap-x-4 gap-y-2">
-          <h1 className="min-w-0 flex-1 basis-80 text-xl font-semibold tracking-tight break-words">
-            <SandboxName id={analysis.sandbox_id} titles={titles} />{" "}
-            {analysis.trajectory_aligned ? "keeps to its goal" : "drifts"}
+          <h1 className="flex min-w-0 flex-1 basis-80 flex-wrap items-center gap-x-3 gap-y-1 text-xl font-semibold tracking-tight break-words">
+            <SandboxName id={analysis.sandbox_id} titles={titles} /> <Heading isAligned={analysis.trajectory_aligned} />
           </h1>
-          <Score value={analysis.alignment_score} label="alignment" />
+          <Score value={analysis.alignment_score} label="alignment" isNamed />
         </div>
         <p className="text-xs text-ink-3">
           judged{" "}
@@ -62,6 +63,21 @@ function Found({ analysis, titles }: AboutProps) {
       <Course analysis={analysis} />
       <Effect analysis={analysis} titles={titles} />
     </>
+  );
+}
+
+/** Where it is heading: icon and word. */
+function Heading({ isAligned }: { readonly isAligned: boolean }) {
+  const Icon = isAligned ? CircleCheck : TriangleAlert;
+  return (
+    <span
+      className={cx(
+        "inline-flex h-6 shrink-0 items-center gap-1.5 rounded-full pr-2.5 pl-2 text-xs font-semibold tracking-normal",
+        isAligned ? "bg-live-soft text-live-ink" : "bg-wait-soft text-wait-ink",
+      )}
+    >
+      <Icon size={13} strokeWidth={2.4} aria-hidden /> {isAligned ? "keeps to its goal" : "drifts"}
+    </span>
   );
 }
 

@@ -100,14 +100,21 @@ interface ScoreProps {
   readonly label: string;
   /** More is worse. */
   readonly isTrouble?: boolean;
+  /** Where nothing around it tells what the number is. */
+  readonly isNamed?: boolean;
 }
 
 /** A score from 0 to 1 as a bar and a number. */
-export function Score({ value, label, isTrouble = false }: ScoreProps) {
+export function Score({ value, label, isTrouble = false, isNamed = false }: ScoreProps) {
   const good = isTrouble ? 1 - value : value;
   const tone = good >= 0.7 ? "bg-live" : good >= 0.4 ? "bg-wait" : "bg-fail";
   return (
     <span className="inline-flex items-center gap-2">
+      {isNamed && (
+        <span aria-hidden className="text-xs text-ink-3">
+          {label}
+        </span>
+      )}
       <span
         role="img"
         aria-label={`${label} ${value.toFixed(2)}`}

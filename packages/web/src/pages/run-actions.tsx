@@ -40,14 +40,23 @@ interface ActionProps {
   readonly action: ActionName | undefined;
   readonly name: string;
   readonly icon: LucideIcon;
+  /** What it ends cannot be begun again. */
+  readonly isLast?: boolean;
   readonly isBusy: boolean;
   readonly onClick: () => void;
 }
 
-function Action({ action, name, icon: Icon, isBusy, onClick }: ActionProps) {
+function Action({ action, name, icon: Icon, isLast = false, isBusy, onClick }: ActionProps) {
   useKeys(action === undefined ? {} : { [action]: () => !isBusy && onClick() });
   return (
-    <Button size="small" onClick={onClick} disabled={isBusy} aria-label={name}>
+    <Button
+      size="small"
+      look={isLast ? "final" : "plain"}
+      onClick={onClick}
+      disabled={isBusy}
+      aria-label={name}
+      title={name}
+    >
       <Icon size={13} /> <span className="max-md:hidden">{name}</span>
     </Button>
   );
@@ -105,6 +114,7 @@ export function Terminate({ sandbox, name = "Terminate", isListed = false }: Ter
         action={isListed ? undefined : "terminate"}
         name={name}
         icon={CircleStop}
+        isLast
         isBusy={terminate.isPending}
         onClick={() => setAsking(true)}
       />

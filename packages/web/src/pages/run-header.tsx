@@ -16,6 +16,7 @@ import { Liveness } from "../ui/liveness.tsx";
 import { QuietMark } from "../ui/quiet-mark.tsx";
 import { StateBadge } from "../ui/state-badge.tsx";
 import { UnsafeBadge } from "../ui/unsafe-badge.tsx";
+import { WaitMark } from "../ui/wait-mark.tsx";
 import { RunActions } from "./run-actions.tsx";
 import { RunLinks } from "./run-links.tsx";
 
@@ -35,6 +36,7 @@ export function RunHeader({ sandbox, spent, load, events, mayOperate, isLoadingH
       <StateBadge state={sandbox.state} />
       <Liveness state={sandbox.state} lastAt={sandbox.last_heartbeat_at} />
       <QuietMark state={sandbox.state} health={sandbox.health} />
+      <WaitMark sandbox={sandbox} />
       <UnsafeBadge enforcedBy={sandbox.enforced_by} />
       <h1
         className="order-first w-full min-w-0 truncate text-base font-semibold tracking-tight md:order-none md:w-auto md:min-w-64 md:flex-1"
@@ -42,18 +44,22 @@ export function RunHeader({ sandbox, spent, load, events, mayOperate, isLoadingH
       >
         {toTitle(sandbox)}
       </h1>
-      <dl className="flex flex-wrap items-center gap-x-4 gap-y-1 text-xs text-ink-3 tabular-nums max-md:order-last max-md:w-full">
+      <div className="flex items-center gap-2 max-md:ml-auto">
+        <RunLinks sandbox={sandbox} mayOperate={mayOperate} />
+        {mayOperate && <RunActions sandbox={sandbox} />}
+      </div>
+      <dl className="flex w-full flex-wrap items-center gap-x-4 gap-y-1 text-xs text-ink-3 tabular-nums">
         {sandbox.runtime !== null && (
           <Figure name="by">
             <span title={sandbox.model ?? undefined}>{sandbox.runtime}</span>
           </Figure>
         )}
-        <Figure name="on">
+        <Figure name="on" isMinor>
           <span title={toEnforcers(sandbox)}>{sandbox.provider}</span>
         </Figure>
         <Branch sandbox={sandbox} />
         <Figure name="turn">{sandbox.turn}</Figure>
-        <Figure name="events">
+        <Figure name="events" isMinor>
           {isLoadingHistory && loaded < sandbox.event_count
             ? `${formatCount(loaded)} of ${formatCount(sandbox.event_count)}`
             : formatCount(sandbox.event_count)}
@@ -61,7 +67,7 @@ export function RunHeader({ sandbox, spent, load, events, mayOperate, isLoadingH
         <Cost sandbox={sandbox} spent={spent} />
         {spent.calls > 0 && <Context events={events} />}
         {toLoadFigures(sandbox, load).map(({ name, value, title, isHigh }) => (
-          <Figure key={name} name={name}>
+          <Figure key={name} name={name} isMinor>
             <span title={title} className={cx(isHigh && "text-wait-ink")}>
               {value}
             </span>
@@ -72,10 +78,6 @@ export function RunHeader({ sandbox, spent, load, events, mayOperate, isLoadingH
           <Elapsed sandbox={sandbox} />
         </Figure>
       </dl>
-      <div className="flex items-center gap-2 max-md:ml-auto">
-        <RunLinks sandbox={sandbox} mayOperate={mayOperate} />
-        {mayOperate && <RunActions sandbox={sandbox} />}
-      </div>
     </div>
   );
 }
@@ -125,7 +127,7 @@ function Cost({ sandbox, spent }: { readonly sandbox: Sandbox; readonly spent: S
   const cost = sandbox.cost_usd === null ? null : Math.max(sandbox.cost_usd, spent.costUsd);
   return (
     <>
-      <Figure name="tokens">
+      <Figure name="tokens" isMinor>
         <span title={`${formatCount(tokens)} in and out`}>{formatShort(tokens)}</span>
       </Figure>
       <Figure name="cost">

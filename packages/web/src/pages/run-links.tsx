@@ -15,7 +15,7 @@ const ShareDialog = lazy(() =>
 const LINK =
   "inline-flex h-7 shrink-0 items-center gap-1.5 rounded-md border border-line-strong bg-raised px-2.5 text-xs font-medium hover:bg-hover";
 
-const Name = ({ children }: { readonly children: ReactNode }) => <span className="max-xl:sr-only">{children}</span>;
+const Name = ({ children }: { readonly children: ReactNode }) => <span className="max-2xl:sr-only">{children}</span>;
 
 export function RunLinks({ sandbox, mayOperate }: { readonly sandbox: Sandbox; readonly mayOperate: boolean }) {
   const [isSharing, setSharing] = useState(false);
@@ -25,7 +25,7 @@ export function RunLinks({ sandbox, mayOperate }: { readonly sandbox: Sandbox; r
     <>
       <Tooltip label="Replay" action="replay">
         <Link to="/sandboxes/$sandboxId/replay" params={{ sandboxId: sandbox.id }} className={LINK}>
-          <History size={13} aria-hidden /> <Name>Replay</Name>
+          <History size={13} aria-hidden /> <span className="max-md:sr-only">Replay</span>
         </Link>
       </Tooltip>
       <Tooltip label="Compare with another run">
@@ -42,7 +42,7 @@ export function RunLinks({ sandbox, mayOperate }: { readonly sandbox: Sandbox; r
           </Tooltip>
           <Tooltip label={isOver ? "Go on in a new sandbox" : "Fork from the newest event"}>
             <ForkButton sandbox={sandbox} look={isOver ? "solid" : "plain"}>
-              <Name>{isOver ? "Go on" : "Fork"}</Name>
+              {isOver ? "Go on" : <Name>Fork</Name>}
             </ForkButton>
           </Tooltip>
         </>

@@ -11,12 +11,12 @@ import {
   SquareTerminal,
   type LucideIcon,
 } from "lucide-react";
-import { useEffect, useRef } from "react";
 import type { ActionName } from "../app/actions.ts";
 import { formatCount } from "../data/format.ts";
 import { RUN_TABS, toTabSearch, type RunTab } from "../search-params.ts";
 import { cx } from "../ui/class-names.ts";
 import { Tooltip } from "../ui/tooltip.tsx";
+import { useCurrentInView } from "../ui/use-current-in-view.ts";
 
 const TABS: Readonly<
   Record<RunTab, { readonly label: string; readonly icon: LucideIcon; readonly action: ActionName }>
@@ -40,11 +40,7 @@ interface RunTabsProps {
 }
 
 export function RunTabs({ sandboxId, tab, selected, changed }: RunTabsProps) {
-  const nav = useRef<HTMLElement>(null);
-  // On a phone not all of them are seen: the one that is open is.
-  useEffect(() => {
-    nav.current?.querySelector("[aria-current=page]")?.scrollIntoView({ block: "nearest", inline: "center" });
-  }, [tab]);
+  const nav = useCurrentInView(tab);
   return (
     <nav
       ref={nav}

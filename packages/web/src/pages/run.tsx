@@ -222,7 +222,8 @@ function Run({ sandboxId }: { readonly sandboxId: string }) {
     <RunContext.Provider value={context}>
       <RunTopBar sandboxId={sandboxId} />
       <div className="flex h-full min-h-0">
-        <div className="flex min-w-0 flex-1 flex-col">
+        {/* In a low window the column is scrolled, so that what it is about keeps a height. */}
+        <div className="flex min-h-0 min-w-0 flex-1 flex-col overflow-y-auto [&>.flex-1]:min-h-52">
           {sandbox.data === undefined ? (
             <div className="border-b border-line px-5 py-3.5">
               <div className="skeleton h-5 w-72" />

@@ -24,6 +24,7 @@ import { Liveness } from "../ui/liveness.tsx";
 import { QuietMark } from "../ui/quiet-mark.tsx";
 import { StateBadge } from "../ui/state-badge.tsx";
 import { UnsafeBadge } from "../ui/unsafe-badge.tsx";
+import { useWaits, WaitMark } from "../ui/wait-mark.tsx";
 import { PeekButton } from "./peek-button.tsx";
 import { PickBox } from "./pick-box.tsx";
 
@@ -38,6 +39,7 @@ interface CardProps {
 
 export const SandboxCard = memo(function SandboxCard({ sandbox, project, isPicked, onPick, onPeek }: CardProps) {
   const entry = useFleet((fleet) => fleet[sandbox.id]);
+  const waits = useWaits(sandbox);
   const facts = [project, sandbox.runtime ?? sandbox.provider, sandbox.branch].filter(
     (fact) => fact !== undefined && fact !== null,
   );
@@ -46,7 +48,7 @@ export const SandboxCard = memo(function SandboxCard({ sandbox, project, isPicke
       data-sandbox={sandbox.id}
       className={cx(
         "group relative flex h-(--tile) flex-col rounded-2xl border bg-surface p-(--tile-pad) shadow-card transition-[border-color,transform] has-focus-visible:border-live",
-        isPicked ? "border-live ring-1 ring-live" : "border-line hover:border-line-strong",
+        isPicked ? "border-live ring-1 ring-live" : waits ? "border-wait" : "border-line hover:border-line-strong",
       )}
     >
       <div className="flex items-center gap-2">
@@ -54,7 +56,7 @@ export const SandboxCard = memo(function SandboxCard({ sandbox, project, isPicke
         <Liveness state={sandbox.state} lastAt={sandbox.last_heartbeat_at} />
         <QuietMark state={sandbox.state} health={sandbox.health} />
         <UnsafeBadge enforcedBy={sandbox.enforced_by} />
-        <GuardianMark sandboxId={sandbox.id} />
+        {waits ? <WaitMark sandbox={sandbox} /> : <GuardianMark sandboxId={sandbox.id} />}
         <span className="flex-1" />
         <Beats entry={entry} />
         {onPick !== undefined && (
@@ -83,18 +85,20 @@ export const SandboxCard = memo(function SandboxCard({ sandbox, project, isPicke
       <p className="mt-0.5 truncate text-xs text-ink-3">{facts.join(" · ")}</p>
       {isMaking(sandbox) && <Making sandbox={sandbox} made={entry?.made ?? 0} />}
       <Moves sandbox={sandbox} known={entry?.moves} />
-      <p className="mt-auto flex items-center gap-3 border-t border-line pt-2.5 text-xs text-ink-3 tabular-nums">
-        <span className="whitespace-nowrap">turn {sandbox.turn}</span>
-        <span className="whitespace-nowrap max-sm:hidden">{plural(sandbox.event_count, "event")}</span>
-        {sandbox.tokens.total > 0 && (
-          <span>{sandbox.cost_usd === null ? "no price" : formatCost(sandbox.cost_usd)}</span>
-        )}
-        {toLoadFigures(sandbox, entry?.load).map(({ name, value, title, isHigh }) => (
-          <span key={name} title={title} className={cx("whitespace-nowrap", isHigh && "text-wait-ink")}>
-            {name} {value}
-          </span>
-        ))}
-        <span className="flex-1" />
+      <p className="mt-auto flex gap-3 border-t border-line pt-2.5 text-xs whitespace-nowrap text-ink-3 tabular-nums">
+        {/* One line high: what finds no room in it goes below, where nobody sees it. */}
+        <span className="flex h-4.5 min-w-0 flex-1 flex-wrap gap-x-3 overflow-hidden">
+          <span>turn {sandbox.turn}</span>
+          {sandbox.tokens.total > 0 && (
+            <span>{sandbox.cost_usd === null ? "no price" : formatCost(sandbox.cost_usd)}</span>
+          )}
+          {toLoadFigures(sandbox, entry?.load).map(({ name, value, title, isHigh }) => (
+            <span key={name} title={title} className={cx(isHigh && "text-wait-ink")}>
+              {name} {value}
+            </span>
+          ))}
+          <span>{plural(sandbox.event_count, "event")}</span>
+        </span>
         {sandbox.ended_at === null ? <Age since={sandbox.created_at} /> : <Took sandbox={sandbox} />}
       </p>
     </li>
@@ -167,7 +171,7 @@ function Moves({ sandbox, known = [] }: { readonly sandbox: Sandbox; readonly kn
 function Age({ since }: { readonly since: string }) {
   const now = useNow();
   return (
-    <time dateTime={since} className="whitespace-nowrap">
+    <time dateTime={since} className="shrink-0">
       {formatAge(now - Date.parse(since))} old
     </time>
   );

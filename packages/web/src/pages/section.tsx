@@ -12,7 +12,7 @@ export function Section({
 }) {
   return (
     <section>
-      <div className="mb-2 flex items-center justify-between">
+      <div className="mb-2 flex min-h-7 flex-wrap items-center justify-between gap-x-4 gap-y-2">
         <h2 className="font-semibold tracking-tight">{title}</h2>
         {action}
       </div>

@@ -116,7 +116,12 @@ function Loaded({ sandbox, search, onChange, mayOperate, log, live }: LoadedProp
 
   return (
     <RunContext.Provider value={context}>
-      <div className="flex h-full min-h-0 flex-col" data-testid="replay" data-at={at} data-playing={isPlaying}>
+      <div
+        className="flex h-full min-h-0 flex-col overflow-y-auto [&>.flex-1]:min-h-52"
+        data-testid="replay"
+        data-at={at}
+        data-playing={isPlaying}
+      >
         <Figures view={view} moment={moment} event={isHere ? event : undefined} isWhole={isWhole}>
           <Button size="small" onClick={() => void copyLink(at)}>
             <Link2 size={13} /> <span className="max-md:sr-only">Link to this moment</span>

@@ -1,8 +1,8 @@
 /** A sandbox as one line of the list: its state, what it does or did, and what it cost. */
 import type { Sandbox } from "@drover/contract";
+import { toCause } from "@drover/contract/views";
 import { Link } from "@tanstack/react-router";
 import { memo, type ReactNode } from "react";
-import { toCause } from "../data/cause.ts";
 import { useFleet, type FleetEntry } from "../data/fleet.ts";
 import { formatAge, formatCost, formatCount, formatSpan } from "../data/format.ts";
 import { useNow } from "../data/now.ts";
@@ -15,6 +15,7 @@ import { Liveness } from "../ui/liveness.tsx";
 import { QuietMark } from "../ui/quiet-mark.tsx";
 import { StateBadge } from "../ui/state-badge.tsx";
 import { UnsafeBadge } from "../ui/unsafe-badge.tsx";
+import { useWaits, WaitMark } from "../ui/wait-mark.tsx";
 
 interface LineProps {
   readonly sandbox: Sandbox;
@@ -35,6 +36,7 @@ const toLastMoves = (entry: FleetEntry | undefined): string =>
 
 export const SandboxLine = memo(function SandboxLine({ sandbox, project, isPicked, onPick, onPeek }: LineProps) {
   const now = useNow();
+  const waits = useWaits(sandbox);
   const lastMoves = useFleet((fleet) => toLastMoves(fleet[sandbox.id]));
   const start = Date.parse(sandbox.started_at ?? sandbox.created_at);
   const end = sandbox.ended_at === null ? now : Date.parse(sandbox.ended_at);
@@ -72,11 +74,16 @@ export const SandboxLine = memo(function SandboxLine({ sandbox, project, isPicke
         </Link>
         <p className="truncate text-xs text-ink-3">
           {facts.filter(Boolean).join(" · ")}
-          {!isOver && lastMoves !== "" && <span className="font-mono"> · {lastMoves}</span>}
+          {!isOver && lastMoves !== "" && (
+            <>
+              {" ·"}
+              <span className="font-mono"> {lastMoves}</span>
+            </>
+          )}
         </p>
       </div>
       <UnsafeBadge enforcedBy={sandbox.enforced_by} />
-      {!isOver && <GuardianMark sandboxId={sandbox.id} />}
+      {waits ? <WaitMark sandbox={sandbox} /> : !isOver && <GuardianMark sandboxId={sandbox.id} />}
       <dl className="flex shrink-0 items-center gap-4 max-sm:ml-auto text-right text-xs text-ink-3 tabular-nums">
         <Fact name="turn" className="hidden w-14 lg:block">
           {formatCount(sandbox.turn)}

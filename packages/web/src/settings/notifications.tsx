@@ -20,7 +20,7 @@ export function Notifications() {
           <OnOff label="Notices on this desktop" isOn={isWanted} onChange={(next) => void switchNotices(next)} />
         </Setting>
       </Section>
-      <Section title="What is told">
+      <Section title="What you are told">
         <Setting
           name="An agent that waits"
           text="It asks for a permission or an answer, and no page of Drover is in view."

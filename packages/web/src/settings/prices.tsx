@@ -24,7 +24,9 @@ const PARTS = [
 ] as const;
 type Part = (typeof PARTS)[number]["name"];
 
-const formatPrice = (usd: number | null): string => (usd === null ? "—" : `$${usd}`);
+/** Cents at least, so that the points stand below each other, and no digit of a price is left out. */
+const formatPrice = (usd: number | null): string =>
+  usd === null ? "—" : `$${usd.toFixed(Math.max(2, String(usd).split(".")[1]?.length ?? 0))}`;
 
 export function Prices() {
   const prices = useQuery(pricesQuery);
@@ -46,7 +48,12 @@ export function Prices() {
       )}
       {prices.data?.items.length === 0 && <Empty title="No model has a price">Calls are counted in tokens only.</Empty>}
       {prices.data !== undefined && prices.data.items.length > 0 && (
-        <div className="max-h-112 overflow-auto" tabIndex={0} role="region" aria-label="Price table">
+        <p className="px-4 py-3 text-xs text-ink-3">
+          US dollars for a million tokens. A name with * stands for all that it matches.
+        </p>
+      )}
+      {prices.data !== undefined && prices.data.items.length > 0 && (
+        <div className="max-h-112 overflow-auto rounded-b-2xl" tabIndex={0} role="region" aria-label="Price table">
           <table className="w-full text-left text-xs tabular-nums">
             <caption className="sr-only">US dollars for a million tokens, by model</caption>
             <thead className="sticky top-0 bg-surface text-ink-3">
@@ -55,7 +62,7 @@ export function Prices() {
                   Model
                 </th>
                 {PARTS.map(({ name, label }) => (
-                  <th key={name} scope="col" className="px-2 py-2 text-right font-medium">
+                  <th key={name} scope="col" className="px-2 py-2 text-right font-medium sm:whitespace-nowrap">
                     {label}
                   </th>
                 ))}
@@ -67,7 +74,7 @@ export function Prices() {
             <tbody>
               {prices.data.items.map((price) => (
                 <tr key={price.model} data-price={price.model} className="border-t border-line hover:bg-hover">
-                  <th scope="row" className="px-4 py-1.5 font-normal">
+                  <th scope="row" className="px-4 py-1.5 font-normal whitespace-nowrap">
                     <button
                       type="button"
                       onClick={() => setEdited(price)}

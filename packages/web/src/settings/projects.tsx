@@ -52,27 +52,29 @@ export function Projects() {
                     <span className="ml-2 text-xs font-normal text-ink-3">{project.status}</span>
                   )}
                 </p>
-                <p className="truncate text-xs text-ink-3">{describe(project)}</p>
+                <p className="text-xs wrap-anywhere text-ink-3">{describe(project)}</p>
               </div>
-              <Link
-                to="/tasks"
-                search={{ project: project.id }}
-                className="text-xs font-medium text-live-ink underline underline-offset-2"
-              >
-                Tasks
-              </Link>
-              <Link
-                to="/sandboxes"
-                search={{ project: project.id }}
-                className="text-xs font-medium text-live-ink underline underline-offset-2"
-              >
-                Sandboxes
-              </Link>
-              {mayAdminister && (
-                <Button size="small" onClick={() => setEdited(project)} aria-label={`Edit ${project.name}`}>
-                  Edit
-                </Button>
-              )}
+              <div className="flex items-center gap-4">
+                <Link
+                  to="/tasks"
+                  search={{ project: project.id }}
+                  className="text-xs font-medium text-live-ink underline underline-offset-2"
+                >
+                  Tasks
+                </Link>
+                <Link
+                  to="/sandboxes"
+                  search={{ project: project.id }}
+                  className="text-xs font-medium text-live-ink underline underline-offset-2"
+                >
+                  Sandboxes
+                </Link>
+                {mayAdminister && (
+                  <Button size="small" onClick={() => setEdited(project)} aria-label={`Edit ${project.name}`}>
+                    Edit
+                  </Button>
+                )}
+              </div>
             </div>
           ))
         }

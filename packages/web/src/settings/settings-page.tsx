@@ -6,6 +6,7 @@ import { parseSettingsSearch, type SettingsSection } from "../search-params.ts";
 import { Boundary } from "../ui/boundary.tsx";
 import { Page } from "../ui/page.tsx";
 import { Problem } from "../ui/problem.tsx";
+import { useCurrentInView } from "../ui/use-current-in-view.ts";
 import { Appearance } from "./appearance.tsx";
 
 interface SectionEntry {
@@ -57,10 +58,15 @@ export function SettingsPage() {
   const shown = NAMES.filter((name) => mayAdminister || SECTIONS[name].isForAdmins !== true);
   const current = SECTIONS[section];
   const View = current.view;
+  const nav = useCurrentInView(`${section} of ${shown.length}`);
   return (
     <Page title="Settings" width="middle">
       <div className="grid gap-6 md:grid-cols-[11rem_minmax(0,1fr)] md:gap-10">
-        <nav aria-label="Settings" className="-mx-4 flex gap-1 overflow-x-auto px-4 md:mx-0 md:flex-col md:px-0">
+        <nav
+          ref={nav}
+          aria-label="Settings"
+          className="-mx-4 flex gap-1 overflow-x-auto px-4 [scrollbar-width:none] md:sticky md:top-0 md:mx-0 md:flex-col md:self-start md:px-0"
+        >
           {shown.map((name) => (
             <Link
               key={name}

@@ -51,7 +51,7 @@ export function Webhooks() {
         what="The webhooks"
         height="h-20"
         empty={
-          <Empty title="No other program is told">
+          <Empty title="No webhook yet">
             A webhook posts events, signed, to an address of yours, and tries again until they arrive.
           </Empty>
         }

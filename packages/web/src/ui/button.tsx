@@ -7,6 +7,8 @@ const LOOKS = {
   live: "bg-live-ink text-paper hover:opacity-90 shadow-card",
   plain: "bg-raised text-ink border border-line-strong hover:bg-hover",
   ghost: "text-ink-2 hover:bg-hover hover:text-ink",
+  /** Leads to what cannot be undone, and asks first. */
+  final: "bg-raised text-fail-ink border border-line-strong hover:bg-fail-soft hover:border-fail/50",
   danger: "bg-fail-ink text-paper hover:opacity-90",
 } as const;
 

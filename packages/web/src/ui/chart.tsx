@@ -1,8 +1,7 @@
 /** Lines over time as SVG: a gap where nothing is known, a crosshair that all charts of a page share, and the same as a table for ears. */
 import { useEffect, useId, useRef, useState, type KeyboardEvent, type PointerEvent } from "react";
 import { create } from "zustand";
-import { formatDay } from "../data/format.ts";
-import { cx } from "./class-names.ts";
+import { formatAxis, formatDay } from "../data/format.ts";
 
 export interface ChartPoint {
   readonly at: string;
@@ -69,6 +68,14 @@ function toRuns(points: readonly ChartPoint[], place: (point: ChartPoint, at: nu
 const toPath = (run: readonly Placed[]): string =>
   run.map(({ x, y }, at) => `${at === 0 ? "M" : "L"}${x.toFixed(1)} ${y.toFixed(1)}`).join("");
 
+/** When it begins and ends. */
+function toEnds(points: readonly ChartPoint[]): readonly [string, string] {
+  const [first, final] = [points[0]?.at, points.at(-1)?.at];
+  if (first === undefined || final === undefined) return ["", ""];
+  const lengthMs = Date.parse(final) - Date.parse(first);
+  return [formatAxis(first, lengthMs), formatAxis(final, lengthMs)];
+}
+
 export function Chart({ title, points, format, tone = "live", most, isCount = false }: ChartProps) {
   const id = useId();
   const { box, width } = useWidth();
@@ -85,6 +92,7 @@ export function Chart({ title, points, format, tone = "live", most, isCount = fa
   const runs = isCount ? [] : toRuns(points, place);
   const pointed = share === undefined ? undefined : points[Math.round(share * last)];
   const shown = pointed ?? points.findLast(({ value }) => value !== null);
+  const ends = toEnds(points);
   const total = known.reduce((sum, value) => sum + value, 0);
   const pointTo = (next: number) => useCrosshair.setState({ share: Math.min(1, Math.max(0, next)) });
   const onPointer = (event: PointerEvent) => {
@@ -159,10 +167,20 @@ export function Chart({ title, points, format, tone = "live", most, isCount = fa
           <p className="absolute inset-0 grid place-items-center text-xs text-ink-3">Nothing measured yet</p>
         )}
       </div>
-      <p className={cx("mt-1 h-4 text-2xs text-ink-3 tabular-nums", pointed === undefined && "text-right")}>
-        {pointed === undefined
-          ? known.length > 0 && `highest ${format(Math.max(...known))}`
-          : `${formatDay(pointed.at)}: ${pointed.value === null ? "unknown" : format(pointed.value)}`}
+      <p className="mt-1 flex h-4 justify-between gap-2 text-2xs whitespace-nowrap text-ink-3 tabular-nums">
+        {pointed === undefined ? (
+          known.length > 0 && (
+            <>
+              <span>{ends[0]}</span>
+              <span>highest {format(Math.max(...known))}</span>
+              <span>{ends[1]}</span>
+            </>
+          )
+        ) : (
+          <span>
+            {formatDay(pointed.at)}: {pointed.value === null ? "unknown" : format(pointed.value)}
+          </span>
+        )}
       </p>
     </figure>
   );

@@ -51,7 +51,7 @@ export function Choice<T extends string>({ label, value, options, onChange }: Ch
         {options.map((option) => (
           <label
             key={option.value}
-            className="relative flex h-7 cursor-pointer items-center rounded-md px-3 text-xs font-medium text-ink-2 has-checked:bg-raised has-checked:text-ink has-checked:shadow-card has-focus-visible:outline-2 has-focus-visible:outline-live"
+            className="relative flex h-7 cursor-pointer items-center rounded-md px-3 text-xs font-medium whitespace-nowrap text-ink-2 has-checked:bg-raised has-checked:text-ink has-checked:shadow-card max-[24rem]:px-2 has-focus-visible:outline-2 has-focus-visible:outline-live"
           >
             <input
               type="radio"

@@ -2,15 +2,22 @@
 import { ACTIONS, type ActionName } from "../app/actions.ts";
 import { cx } from "./class-names.ts";
 
-const MOD = /mac|iphone|ipad/i.test(navigator.userAgent) ? "⌘" : "Ctrl";
+export const MOD = /mac|iphone|ipad/i.test(navigator.userAgent) ? "⌘" : "Ctrl";
 
 /** The keys as they are drawn, one word each. */
 export const toKeycaps = (action: ActionName): readonly string[] =>
   ACTIONS[action].keys.split(/[ +](?=.)/).map((key) => (key === "Mod" ? MOD : key));
 
-export function Kbd({ action, className }: { readonly action: ActionName; readonly className?: string }) {
+interface KbdProps {
+  readonly action: ActionName;
+  /** In a list of keys, which is about nothing else. */
+  readonly isAlways?: boolean;
+  readonly className?: string;
+}
+
+export function Kbd({ action, isAlways = false, className }: KbdProps) {
   return (
-    <span className={cx("inline-flex gap-0.5 max-md:hidden", className)} aria-hidden>
+    <span className={cx("inline-flex gap-0.5", !isAlways && "max-md:hidden", className)} aria-hidden>
       {toKeycaps(action).map((key, at) => (
         <kbd
           key={`${key}${at}`}

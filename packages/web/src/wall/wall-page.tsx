@@ -160,7 +160,7 @@ export function WallPage() {
         {mayOperate && <NewSandboxButton />}
       </TopBar>
       <div className="min-w-0 flex-1 overflow-y-auto" tabIndex={-1}>
-        <div className={cx("mx-auto max-w-[1500px] px-4 py-5 md:px-6", isStale && STALE)}>
+        <div className={cx("mx-auto max-w-[3200px] px-4 py-5 md:px-6", isStale && STALE)}>
           {list.isPending && <CardSkeletons />}
           {list.isError && (
             <Problem

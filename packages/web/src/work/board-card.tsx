@@ -93,19 +93,21 @@ export function Progress({ tasks }: { readonly tasks: readonly Task[] }) {
     count: tasks.filter((task) => states.includes(task.status)).length,
   }));
   const done = parts[0]?.count ?? 0;
+  const failed = parts[2]?.count ?? 0;
   return (
-    <div className="flex items-center gap-2">
+    <div className="flex flex-wrap items-center gap-x-2 gap-y-1.5">
       <div
         role="img"
         aria-label={parts.map(({ name, count }) => `${count} ${name}`).join(", ")}
-        className="flex h-1.5 w-24 overflow-hidden rounded-full bg-line"
+        className="flex h-1.5 min-w-16 flex-1 basis-16 overflow-hidden rounded-full bg-line"
       >
         {parts.map(({ name, look, count }) => (
           <span key={name} className={look} style={{ width: `${(count / tasks.length) * 100}%` }} />
         ))}
       </div>
-      <span className="text-xs text-ink-3 tabular-nums">
-        {done}/{tasks.length}
+      <span className="text-xs whitespace-nowrap text-ink-3 tabular-nums">
+        {done} of {tasks.length} done
+        {failed > 0 && <span className="text-fail-ink">, {failed} failed</span>}
       </span>
     </div>
   );

@@ -147,7 +147,7 @@ function Column({ column: { status, tickets }, dragged, onDrop, children }: Colu
     >
       <h2 className="flex items-center gap-1.5 px-3 py-2 text-xs font-semibold text-ink-2">
         <Icon size={14} aria-hidden className="text-ink-3" />
-        {word ?? status}
+        <span className="capitalize">{word ?? status}</span>
         <span className="font-normal text-ink-3 tabular-nums">{formatCount(tickets.length)}</span>
       </h2>
       {dragged !== undefined && isLegal && (

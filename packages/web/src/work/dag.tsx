@@ -18,7 +18,7 @@ import { useNavigate, useSearch } from "@tanstack/react-router";
 import { Route } from "lucide-react";
 import { useEffect, useMemo, useRef, useState } from "react";
 import { useKeys } from "../app/keys.ts";
-import { formatSpan, plural } from "../data/format.ts";
+import { formatPeriod, plural } from "../data/format.ts";
 import { useAppearance } from "../data/preferences.ts";
 import { cx } from "../ui/class-names.ts";
 import { Choice } from "../ui/field.tsx";
@@ -91,15 +91,17 @@ const toLabel = (node: GraphNode, waitsFor: readonly string[]): string =>
     node.label,
     node.status,
     waitsFor.length > 0 ? `waits for ${waitsFor.join(" and ")}` : null,
-    node.is_critical ? "on the path that decides" : null,
-    node.slack_seconds !== null && node.slack_seconds > 0 ? `${formatSpan(node.slack_seconds * 1_000)} of slack` : null,
+    node.is_critical ? "on the critical path" : null,
+    node.slack_seconds !== null && node.slack_seconds > 0
+      ? `${formatPeriod(node.slack_seconds * 1_000)} of slack`
+      : null,
   ]
     .filter((part) => part !== null)
     .join(", ");
 
 function Drawn({ data: { node, waitsFor } }: NodeProps<WorkNode>) {
   const { node: shownId } = useSearch({ strict: false });
-  const { icon: Icon, look, isTurning } = lookOfStatus(node.status);
+  const { icon: Icon, look, isTurning, word } = lookOfStatus(node.status);
   return (
     <div
       data-node={node.id}
@@ -116,17 +118,19 @@ function Drawn({ data: { node, waitsFor } }: NodeProps<WorkNode>) {
       <span className="flex min-w-0 items-center gap-1.5 text-2xs whitespace-nowrap text-ink-3 tabular-nums">
         <span className={cx("inline-flex shrink-0 items-center gap-1 rounded-full px-1.5 py-px font-semibold", look)}>
           <Icon size={10} aria-hidden className={cx(isTurning && "animate-spin")} />
-          {node.status.replaceAll("_", " ")}
+          {word ?? node.status.replaceAll("_", " ")}
         </span>
         {waitsFor.length > 0 ? (
           <span className="min-w-0 truncate" title={`waits for ${waitsFor.join(", ")}`}>
             waits for {waitsFor.join(", ")}
           </span>
         ) : (
-          node.duration_seconds !== null && formatSpan(node.duration_seconds * 1_000)
+          node.duration_seconds !== null && formatPeriod(node.duration_seconds * 1_000)
         )}
         {node.slack_seconds !== null && node.slack_seconds > 0 && (
-          <span className="ml-auto">+{formatSpan(node.slack_seconds * 1_000)}</span>
+          <span className="ml-auto" title="It may take this much longer without delaying the end">
+            {formatPeriod(node.slack_seconds * 1_000)} slack
+          </span>
         )}
       </span>
       <Handle type="source" position={Position.Right} className="invisible!" />
@@ -147,7 +151,7 @@ export function Dag({ graph }: { readonly graph: Graph }) {
   const navigate = useNavigate();
   const { isDark } = useAppearance();
   const { nodes, edges } = useMemo(() => toPicture(graph), [graph]);
-  const [look, setLook] = useState<"picture" | "words">("picture");
+  const [look, setLook] = useState<"picture" | "words">(() => (innerWidth < SHEET_FROM ? "words" : "picture"));
   const flow = useRef<ReactFlowInstance<WorkNode> | null>(null);
   useKeys({ fit: () => void flow.current?.fitView(FIT) });
   const { critical_path_seconds: seconds, critical_path: path } = graph.metadata;
@@ -181,8 +185,8 @@ export function Dag({ graph }: { readonly graph: Graph }) {
         <span>{plural(graph.metadata.total_tasks, "task")}</span>
         {path.length > 0 && (
           <span className="inline-flex items-center gap-1 text-wait-ink">
-            <Route size={13} aria-hidden /> {plural(path.length, "task")} decide
-            {path.length === 1 ? "s" : ""} the end, {formatSpan(seconds * 1_000)}
+            <Route size={13} aria-hidden /> critical path: {plural(path.length, "task")},{" "}
+            {formatPeriod(seconds * 1_000)}
           </span>
         )}
         {graph.metadata.blocked_count > 0 && <span>{graph.metadata.blocked_count} blocked</span>}

@@ -60,17 +60,19 @@ export function MergeBox({ pull, mayOperate }: { readonly pull: PullRequestDetai
           {pull.checks.map((check) => (
             <li key={check.context} className="flex items-center gap-2">
               {check.state === "success" ? (
-                <CircleCheck size={13} aria-hidden className="text-live-ink" />
+                <CircleCheck size={13} aria-hidden className="shrink-0 text-live-ink" />
               ) : check.state === "pending" ? (
-                <LoaderCircle size={13} aria-hidden className="animate-spin text-wait-ink" />
+                <LoaderCircle size={13} aria-hidden className="shrink-0 animate-spin text-wait-ink" />
               ) : (
-                <CircleX size={13} aria-hidden className="text-fail-ink" />
+                <CircleX size={13} aria-hidden className="shrink-0 text-fail-ink" />
               )}
-              <span className="font-medium">{check.context}</span>
-              <span className="min-w-0 truncate text-ink-3">
-                {check.state}
-                {check.description === "" ? "" : `: ${check.description}`}
+              <span className="min-w-0 truncate font-medium" title={check.description || check.context}>
+                {check.description || check.context}
               </span>
+              {!check.description.endsWith(check.state) && <span className="shrink-0 text-ink-3">{check.state}</span>}
+              {check.description !== "" && (
+                <code className="shrink-0 font-mono text-2xs text-ink-3 max-sm:hidden">{check.context}</code>
+              )}
             </li>
           ))}
         </ul>
@@ -114,6 +116,7 @@ export function MergeBox({ pull, mayOperate }: { readonly pull: PullRequestDetai
 }
 
 function Verdict({ pull }: { readonly pull: PullRequestDetail }) {
+  const open = pull.checks.filter(({ state }) => state !== "success").length;
   if (pull.mergeable === null)
     return (
       <p className="flex items-center gap-2 text-sm text-ink-2" role="status">
@@ -121,8 +124,13 @@ function Verdict({ pull }: { readonly pull: PullRequestDetail }) {
       </p>
     );
   return pull.mergeable ? (
-    <p className="flex items-center gap-2 text-sm font-medium text-live-ink">
-      <CircleCheck size={15} aria-hidden /> It can be merged.
+    <p className="flex flex-wrap items-center gap-x-2 text-sm font-medium text-live-ink">
+      <CircleCheck size={15} aria-hidden className="shrink-0" /> It can be merged.
+      {open > 0 && (
+        <span className="font-normal text-wait-ink">
+          {plural(open, "check")} {open === 1 ? "has" : "have"} not passed.
+        </span>
+      )}
     </p>
   ) : (
     <p className="flex items-center gap-2 text-sm font-medium text-fail-ink">

@@ -4,7 +4,7 @@ import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { Route, X } from "lucide-react";
 import { useEffect, useRef, type ReactNode } from "react";
-import { formatSpan, plural } from "../data/format.ts";
+import { formatPeriod, plural } from "../data/format.ts";
 import { useMay } from "../data/use-may.ts";
 import { Markdown } from "../feed/markdown.tsx";
 import { useEscape } from "../pages/use-escape.ts";
@@ -63,12 +63,12 @@ export function NodeSheet({ graph, node, onShow, onClose }: NodeSheetProps) {
           <Status node={node} />
           {node.is_critical && (
             <span className="inline-flex items-center gap-1 text-wait-ink">
-              <Route size={12} aria-hidden /> decides the end
+              <Route size={12} aria-hidden /> critical path
             </span>
           )}
-          {node.duration_seconds !== null && <span>{formatSpan(node.duration_seconds * 1_000)}</span>}
+          {node.duration_seconds !== null && <span>{formatPeriod(node.duration_seconds * 1_000)}</span>}
           {node.slack_seconds !== null && node.slack_seconds > 0 && (
-            <span>{formatSpan(node.slack_seconds * 1_000)} of slack</span>
+            <span>{formatPeriod(node.slack_seconds * 1_000)} of slack</span>
           )}
         </div>
       </header>

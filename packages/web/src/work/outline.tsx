@@ -3,7 +3,7 @@ import type { Graph, GraphNode } from "@drover/contract";
 import { Link } from "@tanstack/react-router";
 import { Route } from "lucide-react";
 import { useMemo, type ReactNode } from "react";
-import { formatSpan } from "../data/format.ts";
+import { formatPeriod } from "../data/format.ts";
 import { cx } from "../ui/class-names.ts";
 import { lookOfStatus } from "./badges.tsx";
 
@@ -83,11 +83,11 @@ function Line({ node, waitsFor }: Pick<Branch, "node" | "waitsFor">) {
       <To node={node}>{node.label}</To>
       {node.is_critical && (
         <span className="inline-flex items-center gap-1 text-2xs text-wait-ink">
-          <Route size={11} aria-hidden /> decides the end
+          <Route size={11} aria-hidden /> critical path
         </span>
       )}
       {node.duration_seconds !== null && (
-        <span className="text-2xs text-ink-3 tabular-nums">{formatSpan(node.duration_seconds * 1_000)}</span>
+        <span className="text-2xs text-ink-3 tabular-nums">{formatPeriod(node.duration_seconds * 1_000)}</span>
       )}
       {node.is_blocked && waitsFor.length > 0 && (
         <span className="text-2xs text-ink-3">

@@ -35,7 +35,10 @@ function Opened({ pull }: { readonly pull: PullRequestDetail }) {
         <>
           <PullBadge state={pull.state} />
           <span className="inline-flex min-w-0 items-center gap-1 font-mono">
-            <GitBranch size={13} aria-hidden /> {pull.head_branch} → {pull.base_branch}
+            <GitBranch size={13} aria-hidden className="shrink-0" />
+            <span className="wrap-anywhere">
+              {pull.head_branch} → {pull.base_branch}
+            </span>
           </span>
           {pull.ticket_id !== null && (
             <Link

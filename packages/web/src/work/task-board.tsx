@@ -11,7 +11,7 @@ import { formatAge, formatCount } from "../data/format.ts";
 import { useNow } from "../data/now.ts";
 import { lastEventsQuery, queryClient } from "../data/queries.ts";
 import { notify } from "../ui/notify.ts";
-import { PriorityMark, TaskBadge } from "./badges.tsx";
+import { lookOfStatus, PriorityMark, TaskBadge } from "./badges.tsx";
 import { CancelTask } from "./cancel-task.tsx";
 import { walkCards } from "./walk-cards.ts";
 
@@ -53,6 +53,7 @@ export function TaskBoard({ tasks, mayMove }: TaskBoardProps) {
     >
       {COLUMNS.map(({ name, states }) => {
         const own = tasks.filter(({ status }) => states.includes(status));
+        const { icon: Icon } = lookOfStatus(states[0] ?? name);
         return (
           <section
             key={name}
@@ -61,6 +62,7 @@ export function TaskBoard({ tasks, mayMove }: TaskBoardProps) {
             className="flex w-72 shrink-0 snap-start flex-col rounded-xl bg-sunken/60 xl:w-auto xl:min-w-48 xl:flex-1 xl:shrink"
           >
             <h2 className="flex items-center gap-1.5 px-3 py-2 text-xs font-semibold text-ink-2">
+              <Icon size={14} aria-hidden className="text-ink-3" />
               {name} <span className="font-normal text-ink-3 tabular-nums">{formatCount(own.length)}</span>
             </h2>
             <ul className="flex min-h-16 flex-1 flex-col gap-2 overflow-y-auto px-2 pb-2">
@@ -68,6 +70,7 @@ export function TaskBoard({ tasks, mayMove }: TaskBoardProps) {
                 <TaskCard
                   key={task.id}
                   task={task}
+                  isOdd={task.status !== states[0]}
                   isMoving={send.isPending && send.variables.task.id === task.id}
                   onMove={mayMove ? (to) => move(task, to) : undefined}
                   waitsFor={task.dependencies.depends_on.flatMap((id) => {
@@ -94,13 +97,15 @@ export function TaskBoard({ tasks, mayMove }: TaskBoardProps) {
 
 interface TaskCardProps {
   readonly task: Task;
+  /** Its state is not the one that its column is called after. */
+  readonly isOdd: boolean;
   readonly isMoving: boolean;
   /** Absent for whoever may only look. */
   readonly onMove: ((to: To) => void) | undefined;
   readonly waitsFor: readonly string[];
 }
 
-function TaskCard({ task, isMoving, onMove, waitsFor }: TaskCardProps) {
+function TaskCard({ task, isOdd, isMoving, onMove, waitsFor }: TaskCardProps) {
   const now = useNow();
   const isOver = ENDED_TASK_STATES.has(task.status);
   return (
@@ -108,10 +113,11 @@ function TaskCard({ task, isMoving, onMove, waitsFor }: TaskCardProps) {
       data-task={task.id}
       className="group relative flex flex-col gap-2 rounded-lg border border-line bg-surface p-3 shadow-card hover:border-line-strong has-[a:focus-visible]:border-live"
     >
-      <div className="flex flex-wrap items-center gap-x-1 gap-y-1">
-        <TaskBadge status={task.status} />
-        <span className="flex-1" />
+      <div className="flex flex-wrap items-center gap-x-2 gap-y-1">
         <PriorityMark priority={task.priority} />
+        <span className="text-xs text-ink-3">{task.task_type}</span>
+        <span className="flex-1" />
+        {isOdd && <TaskBadge status={task.status} />}
       </div>
       <h3 className="text-sm leading-snug font-medium break-words">
         <Link

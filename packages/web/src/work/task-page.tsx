@@ -3,7 +3,7 @@ import type { Task } from "@drover/contract";
 import { useQuery } from "@tanstack/react-query";
 import { Link, useParams } from "@tanstack/react-router";
 import type { ReactNode } from "react";
-import { formatDay, formatSpan } from "../data/format.ts";
+import { formatDay, formatPeriod } from "../data/format.ts";
 import { Json } from "../feed/json.tsx";
 import { Markdown } from "../feed/markdown.tsx";
 import { cx } from "../ui/class-names.ts";
@@ -96,10 +96,12 @@ function Opened({ task }: { readonly task: Task }) {
               {task.retry_count} of {task.max_retries}
             </Term>
             {task.not_before !== null && <Term name="not before">{formatDay(task.not_before)}</Term>}
-            {task.timeout_seconds !== null && <Term name="time limit">{formatSpan(task.timeout_seconds * 1_000)}</Term>}
+            {task.timeout_seconds !== null && (
+              <Term name="time limit">{formatPeriod(task.timeout_seconds * 1_000)}</Term>
+            )}
             {task.deadline_at !== null && <Term name="deadline">{formatDay(task.deadline_at)}</Term>}
             {task.estimated_seconds !== null && (
-              <Term name="estimate">{formatSpan(task.estimated_seconds * 1_000)}</Term>
+              <Term name="estimate">{formatPeriod(task.estimated_seconds * 1_000)}</Term>
             )}
             <Term name="validated">
               {task.validation_enabled ? `by a second agent, round ${task.validation_iteration}` : "no"}
