@@ -1,10 +1,9 @@
 /** A run that is over, in one line: how it ended, what it left and cost, and the ways on. */
 import type { Sandbox } from "@drover/contract";
-import { isTestRun, type FeedView } from "@drover/contract/views";
+import { isTestRun, type FeedView, toCause } from "@drover/contract/views";
 import { Link } from "@tanstack/react-router";
 import { GitPullRequest, History } from "lucide-react";
 import { useMemo } from "react";
-import { toCause } from "../data/cause.ts";
 import { formatCost, formatCount, formatSpan, plural } from "../data/format.ts";
 import { TestResult } from "./test-result.tsx";
 import { Figure } from "../ui/figure.tsx";

@@ -66,7 +66,7 @@ function Action({ action, name, icon: Icon, isLast = false, isBusy, onClick }: A
 const Interrupt = () => (
   <Tooltip label="Stop the turn that runs" action="interrupt">
     <Button size="small" aria-label="Interrupt" onClick={() => runAction("interrupt")}>
-      <Hand size={13} /> <span className="max-xl:hidden">Interrupt</span>
+      <Hand size={13} /> <span className="max-2xl:hidden">Interrupt</span>
     </Button>
   </Tooltip>
 );
