@@ -102,7 +102,7 @@ test("a rule over a figure is made, switched off and taken away", async ({ page,
   await form.getByLabel("For minutes").fill("5");
   await form.getByRole("button", { name: "Create rule" }).click();
   const line = page.locator('[data-rule="Too many wait"]');
-  await line.getByText("queue depth above 20 for 5m 00s").waitFor();
+  await line.getByText("queue depth above 20 for 5m").waitFor();
   const read = async () =>
     (await client.listAlertRules({ query: { limit: 100 } })).items.filter(({ name }) => name === "Too many wait");
   expect(await read()).toMatchObject([{ metric: "queue_depth", threshold: 20, for_seconds: 300, enabled: true }]);
