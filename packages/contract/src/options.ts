@@ -155,7 +155,7 @@ export const OPTIONS = {
     env: "DROVER_KEEP_FREE_MB",
     yaml: "limits.keep_free_mb",
     schema: z.coerce.number().min(0),
-    fallback: "512",
+    fallback: "128",
     doc: "Room on the disk of the data directory, in MiB, below which nothing more is taken from sandboxes: they keep it and send it again.",
   },
   loginAttemptsPerMinute: {
