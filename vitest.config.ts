@@ -79,7 +79,7 @@ const KINDS: readonly Kind[] = [
     atOnce: 2,
     shareModules: true,
   },
-  { name: "containers", include: CONTAINERS, testSeconds: 180, hookSeconds: 180, turn: 2, atOnce: 2 },
+  { name: "containers", include: CONTAINERS, testSeconds: 180, hookSeconds: 180, turn: 2, atOnce: 1 },
   {
     name: "e2e",
     include: ["packages/testkit/src/e2e/**/*.test.ts"],

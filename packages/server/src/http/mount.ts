@@ -131,8 +131,8 @@ export async function mountSite(
     http: {
       // The host check below answers for a missing Host as for a foreign one.
       requireHostHeader: false,
-      // Clients offer HTTP/2 this way with any request; what is not taken up is a request like others.
-      shouldUpgradeCallback: ({ headers }: IncomingMessage) => headers.upgrade?.toLowerCase() === "websocket",
+      // Clients offer HTTP/2 this way with any request; what is not taken up is a request like others. Programs in sandboxes speak what they like.
+      shouldUpgradeCallback: ({ headers }: IncomingMessage) => !/^(h2c|tls\/)/i.test(headers.upgrade ?? ""),
     },
     clientErrorHandler: (error, socket) => answerBrokenRequest(error, socket, answers, deps.ids.request(), deps.log),
     frameworkErrors: (error, request, reply) => {

@@ -41,7 +41,7 @@ test("markup, images, links, terminal sequences and file names of an agent do no
     event("agent.completed", { success: true, pr_url: `javascript:window.hacked=1` }),
   );
   await openRun(page, product, worker);
-  await page.getByText("Agent finished").waitFor();
+  await page.getByText("Agent finished", { exact: true }).waitFor();
   const folded = page.locator("article [data-toggle][aria-expanded=false]");
   for (let left = await folded.count(); left > 0; left -= 1) await folded.first().click();
   await page.getByText("-- a deleted comment").waitFor();
