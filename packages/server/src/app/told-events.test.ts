@@ -3,7 +3,7 @@
  *  silence; a server that was away says that somebody was heard again; a pass that fails again is told again. */
 import type { StoredEvent } from "@drover/contract";
 import { expect, vi } from "vitest";
-import { isEvent } from "../../../testkit/src/live-stream.ts";
+import { isEvent, isSync } from "../../../testkit/src/live-stream.ts";
 import { startTestServer, test, type TestServer } from "../../../testkit/src/server.ts";
 import { createWork } from "../../../testkit/src/work.ts";
 import { sql } from "../store/sql.ts";
@@ -31,6 +31,7 @@ const later = (server: TestServer, minutes: number): Deps => ({
 test("a step of a ticket is told by both of its names, each state on the way", async ({ server }) => {
   const { ticketId } = await createWork(server);
   const stream = await server.openStream({ query: { entity_ids: ticketId } });
+  await stream.next(isSync);
   await server.call("POST", `/tickets/${ticketId}/transition`, { body: { to_status: "analyzing", reason: "why" } });
   const step = { from_status: "backlog", to_status: "analyzing", phase_id: "PHASE_REQUIREMENTS", reason: "why" };
   for (const event_type of ["TICKET_STATUS_CHANGED", "ticket.status_transitioned"])
@@ -44,6 +45,7 @@ test("a step of a ticket is told by both of its names, each state on the way", a
 test("an agent's status is told when it changes, beside its sandbox's log and not in it", async ({ server }) => {
   const sandbox = await server.createSandbox();
   const stream = await server.openStream({ query: { entity_types: "agent", entity_ids: `agent-${sandbox.id}` } });
+  await stream.next(isSync);
   await sandbox.post({ event_type: "agent.started", event_data: {} });
   await sandbox.post({ event_type: "agent.message", event_data: { turn: 1, content: "a" } });
   // Completing and completed are two states; the agent works in the first.

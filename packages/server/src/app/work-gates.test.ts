@@ -1,6 +1,6 @@
 /** What stands between a ticket and its work: duplicates, a person's approval, what agents can do, and proof of what they say. */
 import { expect, vi } from "vitest";
-import { isEvent } from "../../../testkit/src/live-stream.ts";
+import { isEvent, isSync } from "../../../testkit/src/live-stream.ts";
 import { startTestServer, test as base, type TestServer } from "../../../testkit/src/server.ts";
 import { becomes, createWork, FACT_MS, finish, loadSandbox, loadTask, takeOver } from "../../../testkit/src/work.ts";
 import { sql } from "../store/sql.ts";
@@ -45,6 +45,7 @@ test("a ticket that nobody approves in time does nothing, and says so where ever
   const work = await createWork(server, { ticket_human_review: true });
   const task = await work.add("waits for a person");
   const stream = await server.openStream({ query: { entity_ids: work.ticketId } });
+  await stream.next(isSync);
   const late = new Date(Date.now() - 1_000);
   await server.db.query(sql`update tickets set approval_deadline_at = ${late} where id = ${work.ticketId}`);
   const told = await stream.next((frame) => isEvent(frame) && frame.event_type === "TICKET_APPROVAL_TIMED_OUT");
