@@ -1,8 +1,11 @@
-/** A part of the page that is not there any more. Seen to fail with: the page always loaded anew; never loaded anew. */
+/** A part of the page that is not there any more. Seen to fail with: the page always loaded anew; never loaded anew;
+ *  what stands over all asked for once only (the whole page was lost with it). */
 import { expect } from "vitest";
 import { eventually, LINE_IS_CUT, test } from "./browser.ts";
 
 const PART = "**/assets/costs-page-*.js";
+/** What stands over every page, and is loaded after it. */
+const OVER_ALL = "**/assets/toasts-*.js";
 
 test("the page that is open stays while its server is away, and is loaded anew when there is a new release", async ({
   page,
@@ -10,9 +13,14 @@ test("the page that is open stays while its server is away, and is loaded anew w
   complaints,
 }) => {
   complaints.allow(LINE_IS_CUT, /dynamically imported module/, /part of the page could not be loaded/);
+  await page.route(OVER_ALL, (route) => route.abort());
+  const missed = page.waitForEvent("requestfailed", (request) => request.url().includes("/toasts-"));
   await page.goto(product.url);
+  await missed;
   await page.getByRole("heading", { name: "Wall" }).waitFor();
   await page.evaluate(() => document.body.setAttribute("data-first", ""));
+  await page.unroute(OVER_ALL);
+  await page.getByRole("region", { name: /^Notifications/ }).waitFor({ state: "attached" });
   const isFirst = () => page.evaluate(() => document.body.hasAttribute("data-first"));
   await page.route(PART, (route) => route.abort());
   const asked = page.waitForResponse(`${product.url}/`);

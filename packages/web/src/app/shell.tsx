@@ -14,15 +14,18 @@ import { Attention } from "./attention.tsx";
 import { AwayBar } from "./away-bar.tsx";
 import { ConnectionPill } from "./connection-pill.tsx";
 import { useKeys } from "./keys.ts";
+import { loadPart } from "./load-part.ts";
 import { BAR_PLACES, barLook, MorePlaces } from "./more-places.tsx";
 import { PLACES } from "./places.ts";
 import { TopBarSlot } from "./top-bar-slot.tsx";
 
 const SETTLED_AFTER_MS = 700;
 
-const Palette = lazy(() => import("./palette.tsx").then((module) => ({ default: module.Palette })));
-const HelpSheet = lazy(() => import("./help-sheet.tsx").then((module) => ({ default: module.HelpSheet })));
-const Toasts = lazy(() => import("./toasts.tsx").then((module) => ({ default: module.Toasts })));
+const Palette = lazy(() => loadPart(() => import("./palette.tsx")).then((module) => ({ default: module.Palette })));
+const HelpSheet = lazy(() =>
+  loadPart(() => import("./help-sheet.tsx")).then((module) => ({ default: module.HelpSheet })),
+);
+const Toasts = lazy(() => loadPart(() => import("./toasts.tsx")).then((module) => ({ default: module.Toasts })));
 
 function Rail({ isWide }: { readonly isWide: boolean }) {
   const isAt = useMatchRoute();
@@ -188,6 +191,8 @@ export function Shell() {
       <Suspense>
         {isFinding && <Palette onClose={() => setFinding(false)} onHelp={() => setHelpOpen(true)} />}
         {isHelpOpen && <HelpSheet isOpen onClose={() => setHelpOpen(false)} />}
+      </Suspense>
+      <Suspense>
         <Toasts isDark={isDark} />
       </Suspense>
     </>
